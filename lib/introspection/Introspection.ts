@@ -28,17 +28,17 @@ import {
   type Question,
 } from './wire';
 
-/** More questions than this are not answered at once: the others are dropped, and their inspectors ask again. */
+/** At most this many questions are answered at once. Others are dropped, and their inspectors ask again. */
 const MAX_ANSWERING = 16;
-/** How long the event loop is watched for an answer, in ms. */
+/** How long an answer measures the event loop, in ms. */
 const LOOP_WATCH_MS = 20;
-/** The most locks that one wait is said to hold. */
+/** At most this many locks are reported as held by one wait. */
 const MAX_HELD_AROUND = 20;
 
-/** Whose wait it is: an acquisition of a lock, or a call of a synchronizer. */
+/** The caller of a wait: an acquisition of a lock, or a call of a synchronizer. */
 type Caller = Pick<Heir, 'around' | 'callSite'> & Partial<Pick<Heir, 'kind' | 'ownership'>>;
 
-/** What a client has that can be asked for. */
+/** The parts of a client that answers are made from. */
 export interface Introspected {
   readonly clientId: string;
   readonly ownerships: OwnershipTable;
@@ -46,21 +46,21 @@ export interface Introspected {
   readonly backOffWaits: BackOffWaits<Heir>;
   readonly executor: Pick<CommandExecutor, 'publish'>;
   readonly nameMapper: NameMapper;
-  /** Whether the lines that acquire are recorded. */
+  /** Whether the client records the lines that acquire. */
   readonly callSites: boolean;
-  /** The servers and the database: equal for clients whose locks are the same. */
+  /** The servers and the database: equal for clients that share their locks. */
   readonly place: string;
 }
 
-/** The clients of this process that can be asked: a caller may hold a lock through one, and wait in another. */
+/** The clients of this process that answer questions: a caller may hold a lock through one and wait in another. */
 const inThisProcess = new Set<Introspected>();
 
 /**
- * Answers inspectors: what this client holds since when, who waits, how late its event loop is. Nothing is sent
- * for it, and no more is recorded than when each hold and each wait began, and their lines with `callSites`. The client
- * listens on a channel of its own only while something has been held or waited for for 5 s.
+ * Answers inspectors: what this client holds and since when, who waits, how late its event loop is. Until it is asked,
+ * it sends no data. It records only when each hold and each wait began, and with `callSites` their lines. The client
+ * listens on a channel of its own only while a hold or a wait is at least 5 s old.
  *
- * States: idle (nothing is held or waited for) <-> looking (every 5 s) <-> listening -> closed.
+ * States: idle (no holds, no waits) <-> checking (every 5 s) <-> listening -> closed.
  */
 export class Introspection {
   readonly #client: Introspected;
@@ -87,16 +87,16 @@ export class Introspection {
     return this.#client.callSites ? callSiteHere() : undefined;
   };
   /**
-   * To be called when an acquisition begins; `undefined` while that says nothing new, so that it costs nothing.
-   * @returns the line that called it, if that is recorded
+   * Call this when an acquisition begins. It is `undefined` while a call would have no effect, to save its cost.
+   * @returns the line of the caller, if lines are recorded
    */
   begun: (() => string | undefined) | undefined = this.#begun;
 
-  /** Listens no more. */
+  /** Stops listening. */
   close(): void {
     this.#closed = true;
     inThisProcess.delete(this.#client);
-    // Nothing begins any more: an acquisition that is refused now sets no alarm.
+    // An acquisition that begins from now on must not set the alarm.
     this.#setIdle(false);
     this.#alarm.off();
   }
@@ -117,7 +117,7 @@ export class Introspection {
     if (!this.#idle) this.#alarm.set((noteworthy ? now : since) + NOTEWORTHY_MS);
   }
 
-  /** Since when (monotonic) the oldest hold or wait is there, or any that is so old. `Infinity`: there is none. */
+  /** When the oldest hold or wait began (monotonic), or any that began by `enough`. `Infinity`: no hold or wait. */
   #oldest(enough: number): number {
     let oldest = Infinity;
     for (const since of this.#beginnings()) {
@@ -137,7 +137,7 @@ export class Introspection {
     this.#listening = true;
     this.#client.subscriptions.listen(this.#channel, this.#heard).catch((error: unknown) => {
       if (error instanceof ShutdownError) return;
-      // Its user may not listen there. It is not asked then, and does not try again.
+      // Its user may not subscribe to the channel. Inspectors cannot ask this client, and it does not try again.
       this.#client.subscriptions.unlisten(this.#channel);
       this.close();
     });
@@ -160,7 +160,7 @@ export class Introspection {
     const delayMs = await loopDelay();
     if (this.#closed) return;
     const answer: Answer = { id, ...this.#report(delayMs, keys && new Set(keys), from) };
-    // Whoever asked has a time limit, and asks again.
+    // If this fails, the inspector times out and asks again.
     await this.#client.executor.publish(to, JSON.stringify(answer)).catch(() => undefined);
   }
 
@@ -190,7 +190,7 @@ export class Introspection {
     yield* this.#client.backOffWaits.waiting();
   }
 
-  /** Who waits, by object; the longest waits first. */
+  /** The waits, grouped by object; the longest first. */
   #waits(now: number): ClientWait[] {
     const byObject = groupBy(this.#waiting(), ({ kind, rawName }) => `${kind} ${rawName}`);
     if (byObject.size === 0) return [];
@@ -213,7 +213,7 @@ export class Introspection {
   }
 }
 
-/** Finds what the callers of waits hold, by any client: in the scopes around them, or as the same thread. */
+/** Finds what waiting callers hold through any client: in the scopes around them, or as the same thread. */
 class HeldIn {
   readonly #byScope = new Map<Scope, Ownership[]>();
   readonly #byThread = new Map<number, Ownership[]>();
@@ -230,7 +230,7 @@ class HeldIn {
   }
 
   by(waiting: readonly Waiting<Caller>[]): readonly HeldByWaiter[] {
-    /** By what is held, and by what is wanted of a group: each caller may wait for other values. */
+    /** By the lock held and the values wanted of a group: callers may wait for different values. */
     const found = new Map<string, HeldByWaiter>();
     for (const { heir } of waiting) {
       if (heir === undefined) continue;
@@ -258,7 +258,7 @@ function heldOf({ name, rawName: key, owner, values }: Ownership): HeldAround {
   return { name, key, owner, ...(values && values.fields.length <= MAX_VALUES && { values: values.fields }) };
 }
 
-/** The values of a group that others must give back: what its owner has already it does not wait for. */
+/** The values of a group that other owners must release: the caller does not wait for those that it already holds. */
 function wantsOf({ ownership }: Caller): Pick<HeldByWaiter, 'wants'> {
   const fields = ownership?.values?.fields;
   if (fields === undefined || fields.length > MAX_VALUES) return {};
@@ -284,7 +284,7 @@ function holdOf(ownership: Ownership, now: number): ClientHold {
   };
 }
 
-/** @returns `undefined` for anything but a question: anybody may publish there */
+/** @returns `undefined` for an invalid question: any client may publish on the channel */
 function readQuestion(text: string): Question | undefined {
   try {
     const { id, to, keys, from } = JSON.parse(text) as Partial<Record<keyof Question, unknown>>;

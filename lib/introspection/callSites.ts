@@ -1,11 +1,11 @@
-/** Deep enough for the frames of this package above the caller. */
+/** Enough stack frames to reach the caller through this package. */
 const DEPTH = 40;
 const FRAME = /^\s*at (?:async )?(?:.*\()?((?:file:\/\/)?[^()]+?):(\d+:\d+)\)?$/;
 
 /**
- * The line of the user's code that has called this package, `file:line:column`. Lines in the files of this package are
- * none; so in a bundle those in the same file as this package are none either.
- * @returns `undefined` if it cannot be seen
+ * The line of the user's code that called this package, `file:line:column`. Lines in the files of this package do not
+ * count. In a bundle, that excludes all lines in the bundle's file.
+ * @returns `undefined` if the stack does not show it
  */
 export function callSiteHere(): string | undefined {
   const { stackTraceLimit } = Error;
@@ -18,7 +18,7 @@ export function callSiteHere(): string | undefined {
       Error.stackTraceLimit = stackTraceLimit;
     }
   } catch {
-    // Error is frozen, or a prepareStackTrace throws: a lock is not refused for that.
+    // Error is frozen, or a prepareStackTrace throws: that must not fail the acquisition.
   }
   if (typeof stack !== 'string') return undefined;
   let own: string | undefined;
@@ -32,7 +32,7 @@ export function callSiteHere(): string | undefined {
   return undefined;
 }
 
-/** Of an address only what names a file: its query may be a secret, and that of `data:` is the program itself. */
+/** The part of a URL that names a file. Its query may be a secret, and a `data:` URL contains the program itself. */
 function shownFile(file: string): string {
   if (/^data:/i.test(file)) return 'data:';
   return /^[a-z][a-z0-9+.-]+:/i.test(file) ? file.replace(/[?#].*$/, '') : file;

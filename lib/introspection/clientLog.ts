@@ -8,7 +8,7 @@ import type { Renewal } from '../watchdog/Ownership';
 /** Time without a connection after which the client logs an error, once, in ms. */
 const UNREACHED_MS = 5_000;
 
-/** Logs the events of a client. @returns a function that wraps a renewal, so that its errors are logged, too */
+/** Logs the events of a client. @returns a function that wraps a renewal to log its errors, too */
 export function logClient(
   logger: Logger | undefined,
   clientId: string,

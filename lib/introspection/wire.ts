@@ -1,33 +1,33 @@
 import type { ObjectKind } from '../api';
 
 /**
- * The questions that an inspector publishes to a client, and the answers, as JSON. A question goes to the channel of the
- * client, and names the channel of its answer. Readers ignore fields that they do not know.
+ * The questions of an inspector to a client, and the answers, as JSON. A question is published on the client's channel
+ * and names the channel for the answer. Readers ignore unknown fields.
  */
 
-/** The channel that a client listens to while it has held, or waited, for {@link NOTEWORTHY_MS}. */
+/** The channel that a client listens to while it has a hold or a wait older than {@link NOTEWORTHY_MS}. */
 export function clientChannel(clientId: string): string {
   return `ioredisson:client:{${clientId}}`;
 }
 
-/** The channel that the answers to an inspector come on. @param id - a UUID */
+/** The channel for the answers to an inspector. @param id - a UUID */
 export function answerChannel(id: string): string {
   return `ioredisson:answer:{${id}}`;
 }
 
-/** The only channels that an answer is published to: a question must not make a client write anywhere else. */
+/** Answers are published only to these channels: a question must not make a client publish anywhere else. */
 export const ANSWER_CHANNEL = /^ioredisson:answer:\{[0-9a-f-]{36}\}$/;
 
-/** From so long on (ms) a hold or a wait is worth a question. */
+/** A client answers questions once a hold or a wait has lasted this long, in ms. */
 export const NOTEWORTHY_MS = 5_000;
 
 /** The most holds, and the most waits, of one answer. */
 export const PAGE_SIZE = 500;
 
-/** The most values of a group that are told of one hold or one wait. */
+/** The most values of a group that are reported for one hold or one wait. */
 export const MAX_VALUES = 100;
 
-/** What an inspector asks. */
+/** A question of an inspector. */
 export interface Question {
   /** Comes back in the answer. */
   readonly id: string;
@@ -35,23 +35,23 @@ export interface Question {
   readonly to: string;
   /** Only holds of these keys. @default all, a page of them */
   readonly keys?: readonly string[];
-  /** How many holds to leave out: those of earlier pages. @default 0 */
+  /** How many holds to skip: those of earlier pages. @default 0 */
   readonly from?: number;
 }
 
-/** A lock of which the caller of a wait has a hold. */
+/** A lock that a client holds. */
 export interface HeldAround {
   readonly name: string;
   readonly key: string;
   /** Its owner on the wire. */
   readonly owner: string;
-  /** Of a group: the fields of the values that are held. Absent: more than 100, which are not told. */
+  /** Of a group: the fields of the values that are held. Absent if there are more than 100. */
   readonly values?: readonly string[];
 }
 
-/** A lock that the caller of a wait holds meanwhile. */
+/** A lock that a caller holds while it waits for another. */
 export interface HeldByWaiter extends HeldAround {
-  /** If it waits for values of a group: the fields of those that others must give back. As of {@link values}. */
+  /** If it waits for values of a group: the fields of those that others must release. Limited like {@link values}. */
   readonly wants?: readonly string[];
 }
 
@@ -61,13 +61,13 @@ export interface ClientHold extends HeldAround {
   readonly threadId: number;
   /** How often its thread holds it. */
   readonly count: number;
-  /** How long the oldest of these holds has been there, in ms. */
+  /** The age of the oldest of these holds, in ms. */
   readonly heldMs: number;
-  /** The lease in ms; -1: the watchdog renews it; `null`: permits that end only when given back. */
+  /** The lease in ms; -1: the watchdog renews it; `null`: permits that end only when released. */
   readonly leaseMs: number | null;
   /** How often the watchdog has renewed it. */
   readonly renewals: number;
-  /** The line that acquired it, where the client records that. */
+  /** The line that acquired it, if the client records call sites. */
   readonly callSite?: string;
 }
 
@@ -80,13 +80,13 @@ export interface ClientWait {
   readonly callers: number;
   /** How long the longest of them has waited, in ms. */
   readonly waitedMs: number;
-  /** What the callers hold meanwhile, each lock once; others may wait for that. */
+  /** What the callers hold meanwhile, each lock once. Other callers may wait for these locks. */
   readonly holding: readonly HeldByWaiter[];
-  /** The line that waits longest, where the client records that. */
+  /** The line that waits longest, if the client records call sites. */
   readonly callSite?: string;
 }
 
-/** What a client says of itself. */
+/** What a client reports about itself. */
 export interface ClientAnswer {
   readonly clientId: string;
   readonly host: string;
@@ -99,7 +99,7 @@ export interface ClientAnswer {
   readonly eventLoop: { readonly delayMs: number; readonly utilization: number };
   /** Its holds, or a page of them. */
   readonly holds: readonly ClientHold[];
-  /** Its waiters, those that have waited longest first. */
+  /** Its waits, the longest first. */
   readonly waits: readonly ClientWait[];
   /** How many holds and waited-for objects there are in all. */
   readonly total: { readonly holds: number; readonly waits: number };

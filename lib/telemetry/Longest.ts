@@ -1,20 +1,20 @@
-/** Something that is under way: a wait or a hold. */
+/** A wait or a hold in progress. */
 export interface UnderWay<L extends object> {
   /** The series that it belongs to. */
   readonly labels: L;
-  /** When it began, monotonic, in ms. */
+  /** When it began (monotonic), in ms. */
   readonly since: number;
 }
 
 /**
- * How long the oldest of each series has been under way. A histogram sees a wait only when it is over: a hang would not
- * show for as long as it lasts.
+ * The age of the oldest wait or hold of each series. A histogram records a wait only when it ends, so it would not show
+ * a hang while it lasts.
  */
 export class Longest<L extends object> {
-  /** Series that have been read: they go on with 0 when nothing is under way any more, instead of ending. */
+  /** All series read so far. When nothing is in progress, a series reports 0 instead of disappearing. */
   readonly #known = new Map<string, L>();
 
-  /** @param observe - told the age of the oldest of each series, in s */
+  /** @param observe - called with the age of the oldest of each series, in s */
   read(underWay: Iterable<UnderWay<L>>, observe: (seconds: number, labels: L) => void): void {
     const now = performance.now();
     const oldest = new Map<string, number>();

@@ -2,23 +2,23 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { AcquireMessage, HoldMessage, RenewalMessage } from '../api';
 import { acquireChannel, holdChannel, renewalChannel } from '../util/channels';
 
-/** What is made of the channels: spans, metrics. None of it may throw. */
+/** Turns the messages of the channels into spans or metrics. No method may throw. */
 export interface LockListener<Store = unknown> {
-  /** @returns what the acquisition runs in, where it is followed with a store */
+  /** @returns the store that the acquisition runs in, if `followLocks` has a store */
   acquireStarted(message: AcquireMessage): Store;
-  /** @param ended - `false`: nobody follows it any more, and it goes on */
+  /** @param ended - `false`: it goes on, but is no longer followed */
   acquireEnded(message: AcquireMessage, ended: boolean): void;
   holdStarted(message: HoldMessage): void;
-  /** @param ended - `false`: nobody follows it any more, and it goes on */
+  /** @param ended - `false`: it goes on, but is no longer followed */
   holdEnded(message: HoldMessage, ended: boolean): void;
   renewed(message: RenewalMessage): void;
 }
 
 /**
- * Follows every acquisition and every hold of all clients of the process that begins from now on, each to its end.
+ * Follows every acquisition and hold that begins from now on, in all clients of the process, to its end.
  *
- * @param store - bound to the acquisitions, to run them in what `acquireStarted` returns
- * @returns what stops it. What is under way is told as not ended
+ * @param store - acquisitions run with the value of `acquireStarted` in this store
+ * @returns a function that stops it, and reports those in progress as not ended
  */
 export function followLocks<Store>(listener: LockListener<Store>, store?: AsyncLocalStorage<Store>): () => void {
   const acquiring = new Set<AcquireMessage>();
@@ -70,7 +70,7 @@ export const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600,
 ];
 
-/** Whether the loss of a hold is news: that a shutdown left it behind is not, since it was asked for. */
+/** Whether a hold was lost unexpectedly. If a shutdown left it behind, the loss was expected. */
 export function isUnexpectedLoss({ outcome, error }: Pick<HoldMessage, 'outcome' | 'error'>): boolean {
   if (outcome !== 'lost') return false;
   for (let one: unknown = error; one instanceof Error; one = one.cause) {

@@ -1,5 +1,5 @@
 /**
- * What `nameOf` makes of a name. It is the user's: what it throws must not reach the one who takes the lock.
+ * Applies `nameOf` to a name. The user supplies `nameOf`: an error in it must not reach the caller who takes the lock.
  * @param otherwise - the result without `nameOf`
  */
 export function shownName(

@@ -1,12 +1,12 @@
 import type { AcquireMessage, AcquireOutcome, AcquireSubject, HoldMessage, HoldOutcome } from '../api';
 import { acquireChannel, hasSubscribers, holdChannel } from '../util/channels';
 
-/** What the waiting loop counts of one acquisition while somebody listens. */
+/** What the waiting loop counts during one acquisition, if the channel has subscribers. */
 export class AcquireTrace {
   attempts = 0;
   handedOver = false;
 
-  /** An attempt begins. @param handedOver - a holder makes it, by handing the lock over */
+  /** An attempt begins. @param handedOver - whether a holder makes it, by handing the lock over */
   attempted(handedOver: boolean): void {
     this.attempts++;
     this.handedOver = handedOver;
@@ -14,13 +14,13 @@ export class AcquireTrace {
 }
 
 /**
- * Runs an acquisition and tells of it. `run` is called in the stores that are bound to the channel's `start`, so that
- * what it sends belongs to them; the caller goes on in its own.
+ * Runs an acquisition and publishes its start and end. `run` is called in the stores bound to the channel's `start`, so
+ * that its commands belong to them. The caller continues in its own context.
  *
- * A subscriber cannot change what happens: what it throws is reported by Node as an uncaught exception, in a later turn.
+ * A subscriber cannot affect the acquisition: Node reports its errors as uncaught exceptions, in a later turn.
  *
- * @param isAcquired - of the result; otherwise the outcome is `timeout`
- * @param threadId - the thread that it was in the end
+ * @param isAcquired - whether a result means success; otherwise the outcome is `timeout`
+ * @param threadId - the thread that acquires, read at the end
  */
 export function traceAcquire<T>(
   subject: AcquireSubject,
@@ -59,16 +59,16 @@ export function traceAcquire<T>(
   });
 }
 
-/** What is told of the end of a hold; only the first end counts. */
+/** Reports the end of a hold. Only the first end counts. */
 export interface HoldEnd {
-  /** It was given back, or left to expire. @param error - of the release, which goes on in the background */
+  /** It was released, or left to expire. @param error - of the release, which goes on in the background */
   released(error?: unknown): void;
   /** It was lost. */
   lost(cause: Error): void;
 }
 
 /**
- * Tells of one hold.
+ * Publishes the start and the end of one hold.
  *
  * States: held -> released | lost.
  */
@@ -81,12 +81,12 @@ export class HoldTrace implements HoldEnd {
     this.#message = message;
   }
 
-  /** A hold begins. @returns `undefined` where nobody listens: its end is then not told either */
+  /** A hold begins. @returns `undefined` without subscribers: its end is then not published either */
   static begin(subject: AcquireSubject, token: bigint | undefined): HoldTrace | undefined {
     if (!hasSubscribers(holdChannel)) return undefined;
     const message: HoldMessage = { ...subject, ...(token === undefined ? {} : { token }) };
     const trace = new HoldTrace(message);
-    // For the functions that make a store of the message. What the holder runs is not in it.
+    // This calls functions that turn the message into a store. The holder's code does not run in that store.
     holdChannel.start.runStores(message, () => undefined);
     holdChannel.end.publish(message);
     return trace;
@@ -114,7 +114,7 @@ export class HoldTrace implements HoldEnd {
   }
 }
 
-/** Adds to a message. A subscriber may have frozen it: that must not fail the acquisition. */
+/** Adds fields to a message. If a subscriber has frozen it, the acquisition must not fail. */
 function extend<T extends object>(message: T, fields: Partial<T>): void {
   for (const [key, value] of Object.entries(fields)) Reflect.set(message, key, value);
 }

@@ -16,53 +16,53 @@ import { readAnswer } from './readAnswer';
 import { type RedisView, unlessRefused } from './RedisView';
 
 /**
- * A client that has not answered after so many steps of so long (ms) is silent: frozen, or its event loop is busy. In
- * steps, so that it is not called so where it is our own event loop that was busy: what has come is read between them.
+ * A client that has not answered after this many steps of this length (ms) is silent: frozen, or its event loop is
+ * busy. We wait in steps because our own event loop may be the busy one: between steps we read what has arrived.
  */
 const ANSWER_STEPS = 10;
 const STEP_MS = 100;
-/** The most clients that are asked at once. */
+/** At most this many clients are asked in one survey. */
 const MAX_ASKED = 1_000;
-/** The most questions of one survey to one client, each about {@link PAGE_SIZE} keys. */
+/** At most this many questions per client in one survey, each about up to {@link PAGE_SIZE} keys. */
 const MAX_QUESTIONS = 10;
 
-/** What several clients have answered. */
+/** The answers of several clients. */
 export interface Survey {
   readonly answers: readonly ClientAnswer[];
   /** The ids of all clients that listen for questions. */
   readonly listening: ReadonlySet<string>;
   /**
-   * The ids of the clients that listen, and have not answered within a second, twice; and since when they have not, in ms
-   * since 1970: since the first question that was in vain.
+   * Clients that listen, but twice did not answer within a second. By client id: when they were asked the first
+   * question that they did not answer, in ms since 1970.
    */
   readonly silent: ReadonlyMap<string, number>;
 }
 
-/** What became of a question: `unheard`: the client does not listen; `silent`: it does, and did not answer in time. */
+/** The result of a question. `unheard`: the client does not listen; `silent`: it listens, but was late. */
 type Reply = Answer | 'unheard' | 'silent';
 
 /**
- * Asks clients what they hold, and who waits.
+ * Asks clients what they hold and who waits.
  *
  * States: idle -> listening to its answers, from the first question on -> closed.
  */
 export class Asker {
   readonly #connections: Connections;
   readonly #channel = answerChannel(randomUUID());
-  /** By the id of the question. */
+  /** Open questions, by question id. */
   readonly #asked = new Map<string, { readonly clientId: string; readonly reply: DeferredPromise<Reply> }>();
-  /** Those of the last survey. */
+  /** The silent clients of the last survey. */
   #silent: ReadonlyMap<string, number> = new Map();
   #listening: Promise<void> | undefined;
 
-  /** @param connections - of which nobody else uses the subscriber */
+  /** @param connections - their subscriber is used by this object only */
   constructor(connections: Connections) {
     this.#connections = connections;
     const message = (_channel: string, text: string): void => this.#heard(text);
     connections.subscriber.events = { message, interrupted: () => undefined, restored: () => undefined };
   }
 
-  /** Ends what is under way, as not answered. */
+  /** Ends open questions as not answered. */
   close(): void {
     for (const { reply } of this.#asked.values()) reply.resolve('silent');
     this.#connections.subscriber.close();
@@ -70,9 +70,9 @@ export class Asker {
 
   /**
    * Asks one client, page by page.
-   * @param limit - at most so many holds
-   * @returns its answer, with the holds of all pages; or why there is none
-   * @throws CommandError if the user of the inspector may not publish or listen there; errors of the connection
+   * @param limit - the most holds to return
+   * @returns its answer with the holds of all pages, or why it did not answer
+   * @throws CommandError if the inspector's user may not publish or subscribe there; errors of the connection
    */
   async ask(clientId: string, limit: number): Promise<ClientAnswer | 'unheard' | 'silent'> {
     const first = await this.#ask(clientId, {});
@@ -80,7 +80,7 @@ export class Asker {
     const { id: _id, ...answer } = first;
     const holds = [...answer.holds];
     let page: Answer = first;
-    // Only the last page is not full: what a client says is not believed so far that it is asked for ever.
+    // Stop at a page that is not full: a client with a wrong total must not be asked for ever.
     while (holds.length < Math.min(limit, page.total.holds) && page.holds.length === PAGE_SIZE) {
       const next = await this.#ask(clientId, { from: holds.length });
       if (typeof next === 'string') break;
@@ -91,9 +91,9 @@ export class Asker {
   }
 
   /**
-   * Asks every client that has held something, or waited, for some seconds; those that have one of the objects first.
-   * @param objects - only holds of these. Who has permits Redis does not tell: any may
-   * @returns `undefined` where the user of the inspector may not ask
+   * Asks every client that has held or waited for something for some seconds. Holders of the objects come first.
+   * @param objects - report only holds of these. Redis does not store who has permits: every client may have some
+   * @returns `undefined` if the inspector's user may not ask
    */
   survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
     return unlessRefused(this.#survey(redis, objects), undefined);
@@ -114,14 +114,14 @@ export class Asker {
       holdersFirst.slice(0, MAX_ASKED).map(async (clientId) => {
         const askedAt = Date.now();
         const questions = chunks([...(keysOf.get(clientId) ?? []), ...ofAny], PAGE_SIZE).slice(0, MAX_QUESTIONS);
-        // Without any key it is asked, too: who waits?
+        // A client with none of the keys is asked, too: it reports who waits.
         for (const keys of questions.length === 0 ? [[]] : questions) {
-          // A verdict rests on it: one that is only short of CPU gets a second chance.
+          // A verdict depends on this: ask again, in case the client is only short of CPU.
           const first = await this.#ask(clientId, { keys });
           const reply = first === 'silent' ? await this.#ask(clientId, { keys }) : first;
           if (reply === 'silent') silent.set(clientId, this.#silent.get(clientId) ?? askedAt);
           if (typeof reply === 'string') return;
-          // It says with each answer who waits: once is enough.
+          // Every answer of a client repeats its waits: keep them once.
           answers.push(answers.some((one) => one.clientId === clientId) ? { ...reply, waits: [] } : reply);
         }
       }),
@@ -132,14 +132,14 @@ export class Asker {
 
   async #ask(clientId: string, what: Pick<Question, 'keys' | 'from'>): Promise<Reply> {
     await (this.#listening ??= this.#listen());
-    // Whoever has been asked something else cannot guess it.
+    // A random id: a client that was asked another question cannot guess it.
     const id = randomUUID();
     const question: Question = { id, to: this.#channel, ...what };
     const reply = pDefer<Reply>();
     this.#asked.set(id, { clientId, reply });
     try {
       const receivers = await this.#connections.executor.publish(clientChannel(clientId), JSON.stringify(question));
-      // A cluster counts the receivers of one node only.
+      // A cluster counts only the receivers on one node.
       if (receivers === 0 && this.#connections.subscriber.countsReceivers) return 'unheard';
       for (let step = 0; step < ANSWER_STEPS; step++) await settledWithin([reply.promise], STEP_MS);
       return await Promise.race([reply.promise, Promise.resolve('silent' as const)]);
@@ -155,7 +155,7 @@ export class Asker {
     });
   }
 
-  /** Anybody may publish there: only who was asked is believed. */
+  /** Any client may publish on this channel: accept an answer only from the client that was asked. */
   #heard(text: string): void {
     const answer = readAnswer(text);
     const asked = answer && this.#asked.get(answer.id);

@@ -26,51 +26,51 @@ import { verdictOf } from './verdict';
 import { type Look, Watch } from './Watch';
 import { WhoWaits } from './whoWaits';
 
-/** What a page of the keys brought. */
+/** The reports of one page of keys. */
 export interface InspectionPage {
   readonly reports: readonly ObjectReport[];
-  /** Whether every key has been seen once (more). */
+  /** Whether this page completes a pass over all keys. */
   readonly last: boolean;
 }
 
-/** What to ask a client. */
+/** Options of `ask`. */
 export interface AskOptions {
-  /** At most so many holds. @default 1000 */
+  /** The most holds to return. @default 1000 */
   readonly limit?: number;
 }
 
-/** The answer of a client, or why there is none. */
+/** The answer of a client, or why it did not answer. */
 export type AskResult =
   | ({ readonly answered: true } & ClientAnswer)
   /**
-   * `unheard`: it does not listen: it has held nothing, and waited for nothing, for 5 s; or it is gone, not of this
-   * package, older, or made with `introspection: false`. `silent`: it listens, and has not answered within a second: it
-   * is frozen, or its event loop is busy.
+   * `unheard`: the client does not listen. No hold or wait of it is 5 s old, or it has ended, does not use this
+   * package, is an older version, or has `introspection: false`. `silent`: it listens, but did not answer within a
+   * second: it is frozen, or its event loop is busy.
    */
   | { readonly answered: false; readonly because: 'unheard' | 'silent' };
 
 /** The shortest interval of `watch`, in ms. */
 const MIN_INTERVAL_MS = 50;
-/** So many reports are made in one turn. */
+/** Reports made per turn of the event loop. */
 const REPORTS_PER_TURN = 500;
-/** What the clients have answered serves for so long, in ms: `watch` looks more often. */
+/** Reuse the answers of clients for this long, in ms: `watch` scans more often. */
 const ANSWERS_SERVE_MS = 5_000;
 /** Default of {@link AskOptions.limit}. */
 const MAX_HOLDS = 1_000;
-/** A report in the order of the interface: `--json` prints it so. */
+/** The fields of a report in the order of the interface: `--json` prints them in this order. */
 const FIELDS = [
   ...['name', 'key', 'kind', 'mode', 'ttlMs', 'verdict', 'heldSince', 'holders', 'waiters', 'waiting'],
   ...['queue', 'token', 'value', 'acquired', 'permits', 'channels'],
 ];
 
 /**
- * Looks at the locks and synchronizers in Redis: who has them, who waits, and what that comes to. Changes nothing but by
- * {@link forceUnlock}, and asks for no key but those that SCAN shows. Keys that its user has no right to are passed over.
+ * Reports the locks and synchronizers in Redis: who holds them, who waits, and a verdict. Only {@link forceUnlock} and
+ * `releaseFrom` change anything. Keys are found with SCAN, and those that its user may not access are skipped.
  *
- * It has connections of its own, opened when it is first asked something, so that what it reads holds no lock up.
- * Close it: neither `shutdown()` of the client closes it, nor the other way round.
+ * It has its own connections, opened on first use, so that its reads do not delay locks. Close it yourself:
+ * `shutdown()` of the client does not close it, and `close()` does not shut the client down.
  *
- * Needs the rights of the section "Operators" of docs/security.md. Without `CLIENT LIST` the processes are `unknown`.
+ * Needs the rights in the section "Operators" of docs/security.md. Without `CLIENT LIST` the processes are `unknown`.
  */
 export class Inspector {
   readonly #settings: Settings;
@@ -80,7 +80,7 @@ export class Inspector {
   #whoWaits: { readonly at: number; readonly answers: Promise<WhoWaits | undefined> } | undefined;
 
   /**
-   * Looks where a client is connected to, as the same user.
+   * Inspects the Redis that a client is connected to, as the same user.
    * @param redisson - a client of `Redisson.create`; only its settings are used
    * @throws ConfigError for anything else
    */
@@ -101,7 +101,7 @@ export class Inspector {
     return new Inspector({ getConfig: () => settings });
   }
 
-  /** Ends `watch`, and closes the connections: what is under way rejects with ShutdownError. Idempotent. Never rejects. */
+  /** Ends `watch` and closes the connections. Pending calls reject with ShutdownError. Idempotent. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#watch.close();
@@ -110,13 +110,13 @@ export class Inspector {
   }
 
   /**
-   * Asks a client itself what it holds since when, who waits in it, and how late its event loop is. Clients answer that
-   * have held, or waited, for 5 s.
+   * Asks a client what it holds and since when, who waits in it, and how late its event loop is. A client answers only
+   * if it has held or waited for something for 5 s.
    *
    * @param clientId - the first part of an owner: `getId()` of the client
-   * @returns its answer, or why there is none
-   * @throws ConfigError unless it is a text; RangeError for a limit that is no positive integer
-   * @throws CommandError if the inspector's user may not publish or listen there (docs/security.md)
+   * @returns its answer, or why it did not answer
+   * @throws ConfigError unless the id is a non-empty string; RangeError unless the limit is a positive integer
+   * @throws CommandError if the inspector's user may not publish or subscribe there (docs/security.md)
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
    */
   async ask(clientId: string, { limit = MAX_HOLDS }: AskOptions = {}): Promise<AskResult> {
@@ -136,10 +136,10 @@ export class Inspector {
   }
 
   /**
-   * All objects, by name. Numbers that nobody waits for are left out: any counter looks like that. Walks over all keys
-   * in batches; 100 000 locks take some seconds, and some 100 MB of memory.
+   * All objects, sorted by name. Numbers without waiters are left out, because any counter has that form. Walks over
+   * all keys in batches: 100 000 locks take some seconds and some 100 MB of memory.
    *
-   * @param pattern - of the names, as Redis' SCAN has it: `order:*`. Default: all
+   * @param pattern - of the names, in the syntax of SCAN: `order:*`. Default: all
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
@@ -152,7 +152,7 @@ export class Inspector {
   }
 
   /**
-   * As {@link list}, a page of the keyspace at a time, for ever: after the last page the first comes again.
+   * As {@link list}, but one page of the keyspace at a time, for ever: after the last page it starts again.
    *
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat, from the beginning
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
@@ -177,24 +177,24 @@ export class Inspector {
     const valid = validateName(name, 'lock');
     for (;;) {
       const [report] = await this.#complete([await this.#open().reader.one(valid)]);
-      // Else it was released by one that then left: it is read once more.
+      // No report: its holder released it and disconnected meanwhile. Read it once more.
       if (report !== undefined) return report;
     }
   }
 
   /**
-   * Takes a lock from its holders, who are not asked, and wakes those who wait for it. In one script: who takes the lock
-   * after you have looked keeps it.
+   * Takes a lock from its holders without asking them, and wakes its waiters. One script checks the owners and
+   * releases: with `holders`, an owner that took the lock after your report keeps it.
    *
    * @param name - as given to `getLock` and the others
-   * @param holders - the owners that you have seen (`report.holders`, their `owner`). Where anybody else has the lock, too,
-   *   nothing is changed. Default: whoever has it
+   * @param holders - the owners in your report (`report.holders`, their `owner`). If another owner has the lock, too,
+   *   nothing is changed. Default: any owner
    * @returns whether it was released
-   * @throws ConfigError for an empty name, or another option than `holders`: it would be released from whoever has it
-   * @throws TypeError for holders that are no list of texts, also for `undefined`: it would be released from whoever has it
-   * @throws UnsupportedOperationError for what has no owner: semaphores, latches, foreign data
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: it may have
-   *   been released, and taken by somebody else
+   * @throws ConfigError for an empty name, or an option other than `holders`: a typo would release it from any owner
+   * @throws TypeError unless holders is a list of strings, also for `undefined`: that would release it from any owner
+   * @throws UnsupportedOperationError for objects without owners: semaphores, latches, foreign data
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only with `holders`: the lock may have
+   *   been released, and taken by another owner
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async forceUnlock(name: string, options: { readonly holders?: readonly string[] } = {}): Promise<boolean> {
@@ -206,12 +206,12 @@ export class Inspector {
   /**
    * As {@link forceUnlock}.
    *
-   * @param holders - the owners that you have seen. Default, and also where it is `undefined`: whoever has it
-   * @returns whom it was taken from, or who else has it
-   * @throws ConfigError for an empty name, TypeError for holders that are no list of texts
-   * @throws UnsupportedOperationError for what has no owner: semaphores, latches, foreign data
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: it may have
-   *   been released, and taken by somebody else
+   * @param holders - the owners in your report. Default, also for `undefined`: any owner
+   * @returns the owners it was taken from, or the other owners that have it
+   * @throws ConfigError for an empty name, TypeError unless holders is a list of strings
+   * @throws UnsupportedOperationError for objects without owners: semaphores, latches, foreign data
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only with `holders`: the lock may have
+   *   been released, and taken by another owner
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async releaseFrom(name: string, holders?: readonly string[]): Promise<ForcedUnlock> {
@@ -221,11 +221,11 @@ export class Inspector {
   }
 
   /**
-   * Tells what there is, and then what changes, until it is ended. However many listeners there are, Redis is looked at
-   * once. An outage is told, and so is its end.
+   * Reports all objects, then every change, until you end it. All listeners share one scan of Redis. An outage and its
+   * end are reported, too.
    *
-   * @param listener - called outside of any call; the first event has all that there is
-   * @returns ends it for this listener
+   * @param listener - called outside of your async context; its first event has all objects
+   * @returns a function that ends it for this listener
    * @throws RangeError for an interval below 50 ms, TypeError without a function, ShutdownError after `close`
    */
   watch(listener: WatchListener, options: WatchOptions): () => void {
@@ -240,8 +240,7 @@ export class Inspector {
   }
 
   /**
-   * Which processes the servers are, as one text: another one after a restart or a failover. Empty where that may not be
-   * asked.
+   * Identifies the server processes, as one text. It changes after a restart or a failover. Empty if INFO is refused.
    *
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
    * @throws ShutdownError if the inspector is closed
@@ -255,7 +254,7 @@ export class Inspector {
     return (this.#opened ??= open(this.#settings));
   }
 
-  /** Looks at all objects, at most `limit` of them. */
+  /** Scans all objects, at most `limit` of them. */
   async #look(pattern: string | undefined, limit: number, before?: LastSeen): Promise<Look> {
     const drafts = new Map<string, ObjectDraft>();
     let truncated = false;
@@ -269,7 +268,7 @@ export class Inspector {
     return { reports: await this.#complete([...drafts.values()], before), truncated };
   }
 
-  /** Adds who the owners are, and the verdicts. */
+  /** Adds the processes of the owners, and the verdicts. */
   async #complete(drafts: readonly ObjectDraft[], before?: LastSeen): Promise<readonly ObjectReport[]> {
     const { reader, processes } = this.#open();
     const owners = drafts.flatMap(({ holders, queue = [] }) => [...holders, ...queue]);
@@ -286,8 +285,8 @@ export class Inspector {
   }
 
   /**
-   * Asks the clients, if anybody waits for one of the objects, or there is but one.
-   * @param again - whether the answers of a moment ago do
+   * Asks the clients if one of the objects has waiters, or if there is only one object.
+   * @param again - whether recent answers may be reused
    */
   async #ask(drafts: readonly ObjectDraft[], again: boolean): Promise<WhoWaits | undefined> {
     const { asker, redis } = this.#open();
@@ -304,7 +303,7 @@ export class Inspector {
     return this.#whoWaits.answers;
   }
 
-  /** @param before - what `watch` has seen before; `undefined` for who does not watch */
+  /** @param before - the last scan of `watch`; `undefined` for other calls */
   #judge(draft: Identified, before: LastSeen | undefined, whoWaits: WhoWaits | undefined): ObjectReport {
     const now = Date.now();
     const answered = { ...draft, ...whoWaits?.about(draft) };
@@ -321,7 +320,7 @@ export class Inspector {
   }
 }
 
-/** Connects, and makes what reads. */
+/** Connects, and creates the readers. */
 function open(settings: Settings) {
   const connections = connect(settings);
   const { executor } = connections;
@@ -330,7 +329,7 @@ function open(settings: Settings) {
   return { executor, redis, reader, processes: new Processes(redis), asker: new Asker(connections) };
 }
 
-/** @throws TypeError unless it is a list of texts */
+/** @throws TypeError unless it is a list of strings */
 function checkOwners(holders: unknown): void {
   if (Array.isArray(holders) && holders.every((one) => typeof one === 'string')) return;
   throw new TypeError('forceUnlock needs the owners as a list of texts: report.holders.map(({ owner }) => owner)');

@@ -8,22 +8,22 @@ import { globTest, scanFilter } from './glob';
 import { peek } from './peek';
 import type { KeyReader, Page, RedisView } from './RedisView';
 
-/** So many keys are read at once: a batch of commands and their replies keeps nobody else waiting for long. */
+/** Keys per batch: small enough not to delay other commands for long. */
 const BATCH = 100;
-/** So many batches are on their way at a time. */
+/** Batches in flight at a time. */
 const BATCHES = 4;
-/** What is no lock is looked at so often. */
+/** Read a key this many times before it is reported as foreign data. */
 const LOOKS = 10;
-/** Keys that lead to the name of an object. */
+/** Keys that contain the name of their object. */
 const QUEUE = patternOf(KINDS.fair.keysOf('').queue);
 const PERMITS = patternOf(KINDS.permit.keysOf('').permits);
-/** What the names of keys begin with that are part of an object, or of one of Java. */
+/** Prefixes of keys that are only part of an object, of this package or of Redisson for Java. */
 const PARTS = ['redisson_unlock_latch:', ...ALL_KINDS.flatMap(partsOf)];
 const READ_HOLD = /:rwlock_timeout:\d+$/s;
 
 /**
- * Reads the objects that keys belong to. Changes nothing, and asks for no key but those it is shown. Keys that its user
- * has no right to are passed over.
+ * Reads the objects that keys belong to. It changes nothing, finds keys with SCAN, and skips those that its user may
+ * not access.
  */
 export class ObjectReader {
   readonly #redis: RedisView;
@@ -35,12 +35,12 @@ export class ObjectReader {
   }
 
   /**
-   * All objects, a page of the keyspace at a time, for ever: after the last page the first comes again. Numbers that
-   * nobody waits for are left out: any counter looks like that.
+   * All objects, one page of the keyspace at a time, for ever: after the last page it starts again. Numbers without
+   * waiters are left out, because any counter has that form.
    */
   async *pages(pattern?: string): AsyncGenerator<Page<ObjectDraft>, never> {
     const matches = pattern === undefined ? () => true : globTest(pattern);
-    // The keys around a lock have its name in them.
+    // The other keys of a lock contain its name.
     const scan = this.#redis.pages(pattern === undefined ? undefined : scanFilter(pattern));
     for (;;) {
       const { found: keys, last } = (await scan.next()).value;
@@ -62,12 +62,12 @@ export class ObjectReader {
         return { ...draft, permits: await permitReports(this.#redis, key) };
       }
       const found = draft ?? (await this.#noObject(name, key));
-      // A lock may change hands while we look: it is foreign data only if that is what it is each time.
+      // A lock may change hands between our reads: report foreign data only if every attempt found it.
       if (found.kind !== 'other' || look === LOOKS) return found;
     }
   }
 
-  /** Reads locks once more. @returns those that are still there */
+  /** Reads locks once more. @returns those that still exist */
   async again(drafts: readonly ObjectDraft[]): Promise<readonly ObjectDraft[]> {
     return inBatches(drafts, async (batch) => {
       const keys = batch.map(({ key }) => key);
@@ -77,7 +77,7 @@ export class ObjectReader {
     });
   }
 
-  /** What is not there, or is something else. Asked again: a lock may have been released while we looked. */
+  /** Reports a missing key or foreign data. Reads the key again: the lock may have been released meanwhile. */
   async #noObject(name: string, key: string): Promise<ObjectDraft> {
     const asked = [this.#redis.read('type', key), this.#redis.read('pttl', key)];
     const [type, ttlMs] = await Promise.all(asked);
@@ -102,20 +102,20 @@ export class ObjectReader {
     return found;
   }
 
-  /** The object that a part, `{name}` or a name with braces of its own, belongs to: its key and type. */
+  /** Key and type of the object that a part belongs to. @param part - `{name}`, or a name that itself has braces */
   async #owner(part: string, type: string): Promise<readonly [key: string, type: string]> {
     const inner = /^\{([^{]+)\}$/s.exec(part)?.[1] ?? part;
     const [ofInner, ofPart] = await Promise.all([this.#redis.typeOf(inner), this.#redis.typeOf(part)]);
     return ofInner !== type && ofPart === type ? [part, ofPart] : [inner, ofInner];
   }
 
-  /** Whether the mapper can have made it: keys without its prefix are somebody else's. */
+  /** Whether the mapper can have produced the key: keys without its prefix belong to other programs. */
   #isOurs(key: string): boolean {
     const name = this.#mapper.unmap(key);
     return name !== '' && this.#mapper.map(name) === key;
   }
 
-  /** Reads the objects of keys. @param types - the keys, and what Redis says they are */
+  /** Reads the objects of keys. @param types - the keys and their types in Redis */
   async #readAll(redis: KeyReader, types: ReadonlyMap<string, string>): Promise<readonly ObjectDraft[]> {
     if (types.size === 0) return [];
     const asked = [...types].map(([key, type]) => read(redis, key, type));
@@ -129,7 +129,7 @@ export class ObjectReader {
   }
 }
 
-/** Reads many things, a few batches at a time. */
+/** Reads many objects, a few batches at a time. */
 async function inBatches<T, R>(all: readonly T[], readBatch: (batch: T[]) => Promise<readonly R[]>): Promise<R[]> {
   const found: R[] = [];
   for (const batches of chunks(chunks(all, BATCH), BATCHES)) {
@@ -143,7 +143,7 @@ async function read(redis: KeyReader, key: string, type: string): Promise<Found 
   return type === 'hash' || type === 'none' ? describeLock(redis, key, type) : undefined;
 }
 
-/** The pattern of a key around an object. @param key - that of an empty name */
+/** The pattern of a queue's or permits' key, for any name. @param key - the key for an empty name */
 function patternOf(key: string): RegExp {
   return new RegExp(`^${key.replace('{}', '(.*)')}$`, 's');
 }

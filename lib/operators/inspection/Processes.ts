@@ -5,69 +5,69 @@ import type { OwnerDraft } from './describe';
 import type { RedisView } from './RedisView';
 import type { ProcessReport } from './reports';
 
-/** A list that is this young, in ms, is believed where it says that somebody is there. */
+/** Reuse a client list up to this age, in ms, as proof that an owner is connected. */
 const FRESH_MS = 1_000;
-/** The server spends about a twentieth of its time on our lists at most. */
+/** Our client lists take at most about a twentieth of the server's time. */
 const SHARE = 20;
-/** A user that may not ask is not asked for again so soon, in ms: Redis logs each attempt. */
+/** If no server answered, the next attempt comes this much later, in ms: Redis logs each refusal. */
 const DENIED_MS = 30_000;
-/** So many lines are read in one turn. */
+/** Lines parsed per turn of the event loop. */
 const LINES_PER_TURN = 2_000;
-/** So many clients that were seen are remembered. */
+/** At most this many clients are remembered. */
 const MAX_REMEMBERED = 20_000;
 
-/** The name of a connection of this package: client id, host name, process id; the watchdog thread has one, too. */
+/** The name of a connection of this package: client id, host name, process id. The watchdog thread has one, too. */
 const NAME = /^ioredisson:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+):(\d{1,10})(?::watchdog)?$/;
-/** Connections that cannot be an owner's: our own of other kinds, and those of sentinels. */
+/** Connections that cannot belong to an owner: other connections of this package, and those to sentinels. */
 const NO_OWNER = /^ioredisson:|^sentinel-[0-9a-f]{8}-(?:cmd|pubsub)$/;
 
 /**
- * The last command of a connection of an owner is one of these. Whose it is, a connection without a name does not tell:
- * its user may not be allowed to set one (`CLIENT SETNAME`).
+ * The last command on an owner's connection is one of these. A connection without a name can belong to an owner: its
+ * user may not be allowed to set a name (`CLIENT SETNAME`).
  */
 const OWNER_COMMANDS = new Set([
   ...['evalsha', 'eval', 'script', 'ping', 'wait', 'publish', 'spublish', 'asking', 'cluster', 'pubsub', 'role'],
   ...['subscribe', 'unsubscribe', 'ssubscribe', 'sunsubscribe'],
-  // The last of the handshake.
+  // The last command of the handshake.
   'info',
 ]);
 
 /** The client id of a detached hold: a UUID of version 8 (`util/ticket`). */
 const TICKET = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What is known of a client of this package. */
+/** A client of this package, as seen in a client list. */
 interface Seen {
   readonly host: string;
   readonly pid: number;
   readonly address: string;
   readonly ageMs: number;
-  /** Connections of another process say that they are the same client. */
+  /** Whether connections of another process claim the same client id. */
   readonly ambiguous: boolean;
 }
 
-/** Who was connected at one moment. */
+/** The clients that were connected at one moment. */
 interface Snapshot {
-  /** When it was asked for (monotonic). */
+  /** When it was requested (monotonic). */
   readonly askedAt: number;
   readonly clients: ReadonlyMap<string, Seen>;
-  /** Whether there is a connection with a name of the user's own that may be an owner's. */
+  /** Whether a connection with a name set by the user may belong to an owner. */
   readonly otherNames: boolean;
-  /** Whether there is a connection without a name that may be an owner's. */
+  /** Whether a connection without a name may belong to an owner. */
   readonly unnamed: boolean;
-  /** Whether there is one that may be Java's, or of another language: they give them no name, unless the user does. */
+  /** Whether a connection may belong to Redisson in Java or another language: it sets no name unless configured to. */
   readonly mayHaveJava: boolean;
-  /** Whether every server has answered. */
+  /** Whether every server answered. */
   readonly complete: boolean;
-  /** Whether none has. */
+  /** Whether no server answered. */
   readonly isDenied: boolean;
 }
 
-/** The processes behind the owners of locks, as `CLIENT LIST` tells. One list serves many owners, and is kept a while. */
+/** Finds the processes of lock owners in `CLIENT LIST`. One list serves many owners and is reused for a while. */
 export class Processes {
   readonly #redis: RedisView;
   #last: Snapshot | undefined;
   #asking: Promise<Snapshot> | undefined;
-  /** Not before this (monotonic) is it asked for again. */
+  /** The earliest time of the next request (monotonic). */
   #restUntil = 0;
   readonly #remembered = new Map<string, Seen>();
 
@@ -76,9 +76,9 @@ export class Processes {
   }
 
   /**
-   * Finds out who the processes of some owners are.
-   * @param since - when (monotonic) the owners were read: that one of them is not connected is only said by a younger
-   *   list
+   * Finds the processes of some owners.
+   * @param since - when the owners were read (monotonic). Only a list requested after that can show that an owner is
+   *   not connected
    */
   async lookUp(owners: readonly OwnerDraft[], since: number): Promise<(owner: OwnerDraft) => ProcessReport> {
     if (owners.length === 0) return () => unknown('foreign');
@@ -94,7 +94,7 @@ export class Processes {
   }
 
   async #ask(since: number): Promise<Snapshot> {
-    // One that is under way may have been answered before the owners were read.
+    // Redis may have answered a pending request before the owners were read.
     await this.#asking;
     if (this.#last !== undefined && this.#last.askedAt >= since) return this.#last;
     this.#asking ??= this.#askNow().finally(() => (this.#asking = undefined));
@@ -125,7 +125,7 @@ export class Processes {
         }
         if (mayBeJava(line)) mayHaveJava = true;
       }
-      // A list of 10 000 connections is 4 MB: others have their turn meanwhile.
+      // A list of 10 000 connections has 4 MB: let the event loop run in between.
       if ((i + 1) % LINES_PER_TURN === 0) await laterTurn();
     }
     for (const [clientId, seen] of clients) keepNewest(this.#remembered, clientId, seen, MAX_REMEMBERED);
@@ -140,7 +140,7 @@ export class Processes {
     if (seen !== undefined) {
       if (seen.ambiguous) return unknown('ambiguous');
       const { host, pid, address, ageMs } = seen;
-      // The list may have been read some seconds ago.
+      // The list may be some seconds old.
       const since = performance.now() - snapshot.askedAt;
       return { connected: true, java: false, host, pid, address, connectedForMs: Math.round(ageMs + since) };
     }
@@ -161,7 +161,7 @@ function unknown(unknownBecause: NonNullable<ProcessReport['unknownBecause']>): 
   return { connected: 'unknown', java: false, unknownBecause };
 }
 
-/** A process that cannot be told because its lock changed hands meanwhile, unless it is known to be there. */
+/** The process of an owner whose lock changed hands meanwhile: "not connected" becomes unknown. */
 export function ofChanged(process: ProcessReport): ProcessReport {
   return process.connected === false ? unknown('just-changed') : process;
 }
@@ -171,21 +171,21 @@ function note(clients: Map<string, Seen>, clientId: string, host: string, pid: n
   const ageMs = Number(/ age=(\d+)/.exec(line)?.[1] ?? 0) * 1_000;
   const other = clients.get(clientId);
   const ambiguous = other !== undefined && (other.ambiguous || other.host !== host || other.pid !== pid);
-  // Of several connections of a process the oldest tells how long it has been there.
+  // The oldest connection of a process shows how long the process has been connected.
   if (other === undefined || ambiguous || ageMs > other.ageMs) {
     clients.set(clientId, { host, pid, address, ageMs: Math.max(ageMs, other?.ageMs ?? 0), ambiguous });
   }
 }
 
-/** Whether a connection can be ioredis': servers from 7.2 on know what library it is. */
+/** Whether a connection may belong to ioredis. Servers from 7.2 on report the library. */
 function mayBeOurs(line: string): boolean {
   const library = / lib-name=([^ ]+)/.exec(line)?.[1];
   return library === undefined || library.startsWith('ioredis');
 }
 
 /**
- * Whether a connection can be that of Redisson, or of its likes in Go or Rust: it is not ioredis', as far as it says.
- * Links of replicas are none.
+ * Whether a connection may belong to Redisson or a port of it in Go or Rust: any that does not report ioredis as its
+ * library. Replication links do not count.
  */
 function mayBeJava(line: string): boolean {
   return !/ lib-name=ioredis/.test(line) && !/ flags=[^ ]*[SM]/.test(line);

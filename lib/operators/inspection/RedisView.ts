@@ -2,35 +2,35 @@ import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { CommandError, CommandTimeoutError } from '../../errors';
 import { clientChannel } from '../../introspection/wire';
 
-/** One page of what all keys bring. */
+/** The results of one page of keys. */
 export interface Page<T> {
   readonly found: readonly T[];
-  /** Whether it was the last page of the last server: every key has been seen once (more). */
+  /** Whether this is the last page of the last server: it completes a pass over all keys. */
   readonly last: boolean;
 }
 
-/** How many keys Redis looks at for one page: about a millisecond of its time. */
+/** How many keys Redis scans for one page: about a millisecond of its time. */
 const PAGE_SIZE = 1_000;
 
 /**
- * Redis 6 and 7 on a key that our user may not see; not on a command that it may not send, which is for the user to
- * mend.
+ * The error of Redis 6 and 7 if our user may not access a key. A forbidden command does not match: that error must
+ * reach the caller, who can grant the right.
  */
 const KEY_REFUSED = /^NOPERM .*\baccess (?:a key|one of the keys)\b/s;
 
 /** Reads single keys. */
 export interface KeyReader {
   readonly executor: CommandExecutor;
-  /** A command about one key. Commands sent in one turn travel together. */
+  /** Sends a command about one key. Commands of the same turn are pipelined. */
   read(command: string, key: string, ...args: (string | number)[]): Promise<unknown>;
-  /** The type of a key; `hidden` where our user has no right to the key. */
+  /** The type of a key; `hidden` if our user may not access it. */
   typeOf(key: string): Promise<string>;
 }
 
-/** What is read of Redis: single keys, all keys page by page on every master, and who listens. */
+/** Reads from Redis: single keys, all keys of every master page by page, and the subscribers of channels. */
 export class RedisView implements KeyReader {
   readonly executor: CommandExecutor;
-  /** Set where our user may not run scripts: keys are read one by one. */
+  /** Set if our user may not run scripts: keys are then read one by one. */
   refusesScripts = false;
 
   constructor(executor: CommandExecutor) {
@@ -50,7 +50,7 @@ export class RedisView implements KeyReader {
     });
   }
 
-  /** Walks over the keys of all masters, for ever: after the last page the first comes again. */
+  /** Walks over the keys of all masters, for ever: after the last page it starts again. */
   async *pages(match: string | undefined): AsyncGenerator<Page<string>, never> {
     for (;;) {
       const servers = await this.#servers();
@@ -66,7 +66,7 @@ export class RedisView implements KeyReader {
     }
   }
 
-  /** How many connections listen on each channel; `undefined` where the server refuses to say. */
+  /** How many connections listen on each channel; `undefined` if the server refuses the command. */
   async subscribers(channels: readonly string[]): Promise<ReadonlyMap<string, number> | undefined> {
     const counts = new Map<string, number>(channels.map((channel) => [channel, 0]));
     if (channels.length === 0) return counts;
@@ -83,7 +83,7 @@ export class RedisView implements KeyReader {
     return [...new Set(channels.map((channel) => /\{(.*)\}/.exec(channel)![1]!))];
   }
 
-  /** The run ids of all masters, as one text; empty where INFO is refused. */
+  /** The run ids of all masters, as one text; empty if INFO is refused. */
   async runs(): Promise<string> {
     const ask = async (routeBy: string): Promise<string> => {
       const text = String(await this.executor.call('info', ['server'], { routeBy, what: 'ask which server it is' }));
@@ -93,12 +93,12 @@ export class RedisView implements KeyReader {
     return (await unlessRefused(askAll(), [])).sort().join(' ');
   }
 
-  /** What each master says of its connections. */
+  /** The client lists of the masters that answered; `complete` if all did. */
   async clientLists(): Promise<{ readonly texts: readonly string[]; readonly complete: boolean }> {
     const servers = await this.#servers();
     const ask = (routeBy: string): Promise<string | undefined> =>
       this.executor.call('client', ['LIST'], { routeBy, what: 'list connections' }).then(String, (error: unknown) => {
-        // Refused, or a server that takes too long for it: what it would have told is unknown.
+        // The server refused or took too long: its connections stay unknown.
         if (error instanceof CommandError || error instanceof CommandTimeoutError) return undefined;
         throw error;
       });
@@ -110,7 +110,7 @@ export class RedisView implements KeyReader {
     return this.executor.slotOf('a') !== this.executor.slotOf('b');
   }
 
-  /** A key on each master, and the address of the master: any key and no address, where there is only one. */
+  /** A key on each master, and the master's address. Without a cluster: any key and no address. */
   async masters(): Promise<readonly { readonly routeBy: string; readonly address: string }[]> {
     if (!this.isCluster) return [{ routeBy: 'a', address: '' }];
     const ranges = (await this.executor.call('cluster', ['SLOTS'])) as [number, number, [string, number, string]][];
@@ -122,13 +122,13 @@ export class RedisView implements KeyReader {
     return [...found.values()];
   }
 
-  /** Asks each master of its channels; in a cluster, of those of its shard, too. */
+  /** Asks each master about its channels; in a cluster, also about its shard channels. */
   async #askOfChannels(subcommand: 'NUMSUB' | 'CHANNELS', args: readonly string[]): Promise<string[][]> {
     const servers = await this.#servers();
     const ask = (what: string, routeBy: string): Promise<string[]> =>
       this.executor.call('pubsub', [what, ...args], { routeBy }) as Promise<string[]>;
     const asked = servers.map((routeBy) => ask(subcommand, routeBy));
-    // Before Redis 7 there are none.
+    // Servers before Redis 7 have no shard channels.
     const askShard = (routeBy: string) => unlessRefused(ask(`SHARD${subcommand}`, routeBy), []);
     if (this.isCluster) asked.push(...servers.map(askShard));
     return Promise.all(asked);
@@ -144,7 +144,7 @@ export class RedisView implements KeyReader {
   }
 }
 
-/** What Redis answers, or something else where it refuses the command. */
+/** The answer of Redis, or `otherwise` if Redis refuses the command. */
 export function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
   return asked.catch((error: unknown) => {
     if (error instanceof CommandError) return otherwise;

@@ -5,20 +5,20 @@ import { settledWithin } from '../../util/timing';
 import type { ObjectReport, WatchEvent, WatchListener } from './reports';
 import { historyOf, isOther, type Sighting, type LastSeen } from './sightings';
 
-/** So many objects are watched at most. */
+/** At most this many objects are watched. */
 const MAX_WATCHED = 50_000;
 
-/** What one look brought. */
+/** The result of one scan. */
 export interface Look {
   readonly reports: readonly ObjectReport[];
   readonly truncated: boolean;
 }
 
-/** Looks at everything, given what was seen before. @param limit - of the objects that are brought */
+/** Scans all objects, given what the last scan saw. @param limit - the most objects to return */
 export type LookAround = (before: LastSeen, limit: number) => Promise<Look>;
 
 /**
- * One poll for all listeners.
+ * One polling loop for all listeners.
  *
  * States: idle -> polling while there are listeners -> idle ...
  */
@@ -30,14 +30,14 @@ export class Watch {
   #truncated = false;
   #outage: Error | undefined;
   #polling = false;
-  /** The pause between two looks. */
+  /** The pause between two scans. */
   #pausing: DeferredPromise<void> | undefined;
 
   constructor(look: LookAround) {
     this.#look = look;
   }
 
-  /** @returns what removes the listener */
+  /** @returns a function that removes the listener */
   add(listener: WatchListener, interval: number): () => void {
     const id = Symbol();
     this.#listeners.set(id, { listener, interval });
@@ -85,13 +85,13 @@ export class Watch {
       await this.#pause(startedAt);
     }
     this.#polling = false;
-    // Nobody looks any more: what was seen gets old.
+    // Polling stops here: do not compare the next scan with outdated results.
     this.#seen = new Map();
     this.#complete = false;
     this.#outage = undefined;
   }
 
-  /** Until it is time for the next look; a listener that comes or goes may change that. */
+  /** Waits until the next scan is due. Adding or removing a listener can change that time. */
   async #pause(startedAt: number): Promise<void> {
     const took = performance.now() - startedAt;
     for (;;) {
@@ -116,7 +116,7 @@ export class Watch {
     for (const report of reports) {
       const before = this.#seen.get(report.key);
       const isNews = before === undefined || isOther(before, report, at);
-      // What was told last is what the next look is compared with.
+      // The next scan is compared with the last reported state.
       const told = isNews ? { report, at } : { report: before.report, at: before.at };
       seen.set(report.key, { ...told, ...historyOf(before, report, at) });
       if (before === undefined) added.push(report);

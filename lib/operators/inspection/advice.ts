@@ -1,9 +1,9 @@
 import type { Verdict, VerdictKind } from './reports';
 
-/** The page that says what to do, with a section for each verdict: its heading is the verdict. */
+/** The page that says what to do. It has one section per verdict, with the verdict as heading. */
 export const RUNBOOK = 'https://github.com/OWNER/ioredisson/blob/main/docs/something-hangs.md';
 
-/** What to do first, in one sentence for a person; nothing where nothing is to be done. */
+/** What to do first, for a person. Verdicts that need no action are missing. */
 const ADVICE: Readonly<Record<string, string>> = {
   'holder-gone':
     'Look whether that process still runs: if it is only cut off from Redis, it goes on with its work, and will work beside ' +
@@ -31,14 +31,14 @@ const ONE_PROCESS =
   'Restart that process: its locks end at most one lease later. Then take the locks in one order everywhere.';
 
 /**
- * @param waits - whether somebody waits behind it
+ * @param waits - whether the object has waiters
  * @param circle - of a dead-lock
  */
 export function adviceOf(verdict: VerdictKind, waits: boolean, circle: Verdict['circle'] = []): string {
   if (verdict === 'held' && waits)
     return 'If it takes longer than usual, look at what the named process does. It is called stuck when somebody has waited for 30 s.';
   if (verdict === 'dead-lock' && circle.length === 1) return ITSELF;
-  // Where a circle is in one process, there is no choice.
+  // If the whole circle is in one process, there is only that one to restart.
   const processes = new Set(circle.map(({ host, pid }) => `${host} ${pid}`));
   if (verdict === 'dead-lock' && processes.size === 1) return ONE_PROCESS;
   return ADVICE[verdict] ?? '';

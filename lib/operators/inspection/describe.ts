@@ -4,18 +4,18 @@ import { PERMIT_WITHOUT_LEASE } from '../../kinds/permit';
 import { type KeyReader, pairs } from './RedisView';
 import type { HolderReport, ObjectReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
-/** A hash with more fields than this is no lock. */
+/** A hash with more fields than this is not a lock. */
 const MAX_FIELDS = 100_000;
-/** What is seen of an owner in a lock, without its process. */
+/** An owner as read from a lock, without its process. */
 export type OwnerDraft = Omit<OwnerReport, 'process'>;
-/** The same of a holder. */
+/** A holder without its process. */
 export type HolderDraft = Omit<HolderReport, 'process'>;
-/** The same of a waiter. */
+/** A waiter without its process. */
 export type WaiterDraft = Omit<WaiterReport, 'process'>;
-/** A waiter without listeners yet. */
+/** A waiter before its listeners are counted. */
 type QueuedDraft = Omit<WaiterDraft, 'listening'>;
 
-/** What Redis tells of an object; who its owners are is not looked up yet. */
+/** An object as read from Redis, before the processes of its owners are known. */
 export interface ObjectDraft extends Omit<ObjectReport, 'verdict' | 'holders' | 'queue' | 'heldSince'> {
   readonly holders: readonly HolderDraft[];
   readonly queue?: readonly WaiterDraft[];
@@ -25,11 +25,11 @@ export interface ObjectDraft extends Omit<ObjectReport, 'verdict' | 'holders' | 
 
 type Channels = ObjectReport['channels'];
 
-/** What there is of an object, without the subscribers of its channels. */
+/** An object before the subscribers of its channels are counted. */
 export interface Found {
   readonly key: string;
   readonly channelNames: readonly string[];
-  /** @param known - whether the server has told the subscribers */
+  /** @param known - whether the server reported the subscribers */
   readonly heard: (channels: Channels, known: boolean) => Omit<ObjectDraft, 'name' | 'key' | 'readAt'>;
 }
 
@@ -45,14 +45,15 @@ function onChannel(
 
 /**
  * Reads the lock of a key.
- * @param type - what Redis says the key is: `hash` or `none`
- * @returns `undefined` where there is none
+ * @param type - the type of the key in Redis: `hash` or `none`
+ * @returns `undefined` if there is no lock
  */
 export async function describeLock(redis: KeyReader, key: string, type: string): Promise<Found | undefined> {
   const [fields, ttl, around] = await Promise.all([
     type === 'hash' ? readFields(redis, key) : undefined,
     redis.read('pttl', key),
-    // Most locks have neither: one question instead of two. An unclosed brace in the name can put them on two slots.
+    // Most locks have neither: ask once instead of twice. With an unclosed brace in the name, the two keys can be in
+    // different slots: the command fails, and we read both.
     redis.read('exists', KINDS.fair.keysOf(key).queue, KINDS.fenced.keysOf(key).token).catch(() => 2),
   ]);
   const ttlMs = Number(ttl);
@@ -84,24 +85,24 @@ function fair(key: string, lock: Pick<ObjectDraft, 'ttlMs' | 'holders'>, queued:
     key,
     channelNames: queued.map(({ owner }) => KINDS.fair.channelOf(key, owner)),
     heard(channels, known) {
-      // Where nobody knows, none is said to be gone.
+      // If the subscribers are unknown, no waiter is reported as gone.
       const queue = queued.map((one, i) => ({ ...one, listening: !known || channels[i]!.subscribers > 0 }));
       return { ...lock, kind: 'fair', waiters: queue.length, queue, channels };
     },
   };
 }
 
-/** The fields of a lock's hash. @returns `undefined` where it is anything else, after a small look at it */
+/** The fields of a lock's hash. @returns `undefined` for any other hash, after a small sample of it */
 async function readFields(redis: KeyReader, key: string): Promise<[string, string][] | undefined> {
   const nothing = ['0', []];
   const [cursor, flat] = (await redis.read('hscan', key, 0, 'COUNT', 10).catch(() => nothing)) as [string, string[]];
   const sample = pairs(flat);
   const fits = isGroupHash(sample) ? isGroupHash : isLockHash;
   if (!fits(sample)) return undefined;
-  // A small hash comes as a whole.
+  // The sample of a small hash has all its fields.
   if (cursor === '0') return sample;
   if (Number(await redis.read('hlen', key).catch(() => Infinity)) > MAX_FIELDS) return undefined;
-  // ioredis makes an object of the reply to HGETALL, and of no other's.
+  // Of all replies, ioredis turns only that of HGETALL into an object.
   const fields = Object.entries((await redis.read('hgetall', key).catch(() => ({}))) as Record<string, string>);
   return fits(fields) ? fields : undefined;
 }
@@ -129,7 +130,7 @@ async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
   const now = Date.now();
   return queue.map((owner) => {
     const end = ends.get(owner);
-    // `score:end:probed`; it counts only while the waiter has that score.
+    // A claim is `score:end:probed`. It counts only while the waiter has that score.
     const [score, claimEnd] = Object.hasOwn(claims, owner) ? (claims[owner]?.split(':') ?? []) : [];
     const claimed = score === (end ?? '') ? Number(claimEnd) : Infinity;
     const endsAt = Math.min(Number(end ?? Infinity), claimed);
@@ -137,16 +138,16 @@ async function queueOf(redis: KeyReader, key: string): Promise<QueuedDraft[]> {
   });
 }
 
-/** A decimal integer: a number where that is exact, else the text. */
+/** A decimal integer as a number if that is exact, else as text. */
 function exactInteger(text: string): number | string {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : text;
 }
 
-/** Reads the number of a key. @returns `undefined` where there is none */
+/** Reads a key that holds a number. @returns `undefined` if it has neither a number nor permits */
 export async function describeNumber(redis: KeyReader, key: string): Promise<Found | undefined> {
   const [text, ttl, acquired] = await Promise.all([
-    // Enough to tell a number, and little of a value that is none.
+    // Enough to recognize a number, without loading a large value.
     redis.read('getrange', key, 0, 20).catch(() => ''),
     redis.read('pttl', key),
     redis.read('zcard', KINDS.permit.keysOf(key).permits).catch(() => 0),
@@ -169,15 +170,15 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Fou
   };
 }
 
-/** Whether it has permits, of which only their clients know who has them. */
+/** Whether it has permits. Redis does not store who has them: only the clients know. */
 export function hasPermits(kind: ObjectReport['kind']): boolean {
   return kind === 'semaphore' || kind === 'permitExpirableSemaphore';
 }
 
-/** Client id, thread id (in Rust `ThreadId(7)`, see docs/interop.md), and what writers and transactions add. */
+/** Client id, thread id (in Rust `ThreadId(7)`, see docs/interop.md), and the suffixes of writers and transactions. */
 const OWNER =
   /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(?:(-?\d{1,19})|ThreadId\((\d{1,19})\))(:write)?(?::[0-9a-f-]{32,36})?$/;
-/** Threads of this package that nobody gave an id begin here; those of Java are counted from 1. */
+/** Automatic thread ids of this package start here. Java counts its threads from 1. */
 const FIRST_AUTOMATIC = 2n ** 32n;
 
 /** Reads an owner of a lock. @returns `undefined` for anything else */
@@ -189,7 +190,7 @@ export function parseOwner(owner: string): (OwnerDraft & { readonly writes: bool
   return { owner, clientId, threadId, client, writes: write !== undefined };
 }
 
-/** As {@link parseOwner}, whatever it is. */
+/** As {@link parseOwner}, but for any text: if it is not an owner, the ids are empty. */
 export function ownerReport(owner: string): OwnerDraft {
   const parsed = parseOwner(owner);
   if (parsed === undefined) return { owner, clientId: '', threadId: '', client: 'unknown' };
@@ -205,8 +206,8 @@ export function isLockHash(fields: readonly (readonly [field: string, value: str
 }
 
 /**
- * The ids of the permits that are out, in hex, each followed by its score. Ids are 16 raw bytes, which a reply that is
- * read as text would garble.
+ * The ids of the acquired permits, each followed by its score. Ids are 16 raw bytes. They are sent in hex, because
+ * reading the reply as text would garble them.
  *
  * KEYS: permits. ARGV: last (the index of the last one to read). Output: id, score, id, score, ...
  */
@@ -224,10 +225,10 @@ return found
   decode: (reply) => reply as string[],
 });
 
-/** The most permits that are read. */
+/** At most this many permits are read. */
 const MAX_PERMITS = 1_000;
 
-/** The permits of a permit-expirable semaphore that are out, the next to expire first. */
+/** The acquired permits of a permit-expirable semaphore, the next to expire first. */
 export async function permitReports(redis: KeyReader, key: string): Promise<readonly PermitReport[]> {
   const found = await redis.executor.run(
     readPermits,
@@ -240,10 +241,10 @@ export async function permitReports(redis: KeyReader, key: string): Promise<read
   }));
 }
 
-/** A field of a group: the hash of a value, alone or with an owner and what is kept of it. */
+/** A field of a group: the hash of a value, alone or followed by an owner and `expire_time` or `lock_count`. */
 const GROUP_FIELD = /^([A-Za-z0-9+/]{22})(?::(.+):(expire_time|lock_count))?$/;
 
-/** Whether the fields of a hash are those of a group: values with their owners, until when, and how often. */
+/** Whether the fields of a hash are those of a group: values with their owners, expiry times and hold counts. */
 export function isGroupHash(fields: readonly (readonly [field: string, value: string])[]): boolean {
   return (
     fields.length > 0 &&
@@ -256,7 +257,7 @@ export function isGroupHash(fields: readonly (readonly [field: string, value: st
   );
 }
 
-/** Who has values of a group whose time is not over, by our clock. */
+/** The owners of the values of a group that have not expired, by our clock. */
 export function groupHolders(fields: readonly (readonly [field: string, value: string])[]): HolderDraft[] {
   const kept = new Map(fields);
   const held = new Map<string, { values: number; holdCount: number }>();

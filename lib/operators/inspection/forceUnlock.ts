@@ -6,20 +6,20 @@ import { UNLOCK_MESSAGE } from '../../kinds/reentrant';
 import { defineScript, lua, PUBLISH_COMMAND, type Script } from '../../scripts/Script';
 import type { ObjectReport } from './reports';
 
-/** What came of a forced unlock. */
+/** The result of a forced unlock. */
 export interface ForcedUnlock {
-  /** What it is. */
+  /** The kind of the object. */
   readonly kind: ObjectReport['kind'];
   readonly released: boolean;
-  /** Whom it was taken from, as on the wire: `<clientId>:<threadId>`. */
+  /** The owners it was taken from, as on the wire: `<clientId>:<threadId>`. */
   readonly takenFrom: readonly string[];
-  /** Who has it besides those from whom it may be taken: then nothing was changed. */
+  /** Owners from which it may not be taken. If there are any, nothing was changed. */
   readonly others: readonly string[];
 }
 
 type Outcome = Omit<ForcedUnlock, 'kind'>;
 
-/** Finds the owners in the hash of a lock; that of a read/write lock has its mode, too. */
+/** Finds the owners in the hash of a lock. The hash of a read/write lock also has a mode. */
 const OWNERS_OF_LOCK = lua`
 local function ownersOf(name)
   local found = {}
@@ -31,7 +31,7 @@ local function ownersOf(name)
 end
 `;
 
-/** Finds those in the hash of a group. */
+/** Finds the owners in the hash of a group. */
 const OWNERS_OF_GROUP = lua`
 local function ownersOf(name)
   local time = redis.call('time')
@@ -51,11 +51,11 @@ end
 `;
 
 /**
- * The forced release of a kind, with a guard before it. In one script: who takes the lock between a look and the
- * deletion, keeps it.
+ * The forced release of a kind, behind a check of the owners. Both are in one script: if guarded, an owner that takes
+ * the lock between the report and the release keeps it.
  *
  * KEYS: of the forced release. ARGV: those of the forced release, guarded (`1` = only from the given owners), then the
- * owners. Output: `{1, owners}` = taken from these; `{0, {}}` = nobody had it; `{-1, owners}` = these have it, too.
+ * owners. Output: `{1, owners}` = taken from these; `{0, {}}` = it was not held; `{-1, owners}` = these have it, too.
  */
 function guarded(
   { name, forceRelease }: LockDescriptor,
@@ -65,7 +65,7 @@ function guarded(
   return defineScript({
     ...{ name: `inspection.forceUnlock.${name}`, keys },
     args: ['message', 'publish', 'guarded'],
-    // A repeat could find the next holder.
+    // A repeat could release the lock of the next holder.
     resend: 'never',
     synced: true,
     lua: lua`
@@ -93,14 +93,14 @@ return {0, {}}
   });
 }
 
-/** By the name of the kind. */
+/** The scripts, by kind name. */
 const scripts = new Map<string, ReturnType<typeof guarded>>();
 
 /**
- * Takes a lock from its owners, in one script, and wakes those who wait for it.
+ * Takes a lock from its owners and wakes its waiters, in one script.
  *
- * @param from - whom it may be taken from; `undefined`: whoever has it
- * @throws UnsupportedOperationError for what has no owner to take it from
+ * @param from - the owners it may be taken from; `undefined`: any owner
+ * @throws UnsupportedOperationError if objects of this kind have no owners
  */
 export async function forceUnlock(
   executor: CommandExecutor,
@@ -114,7 +114,8 @@ export async function forceUnlock(
     throw new UnsupportedOperationError(kind, 'forceUnlock', 'there is no owner to take it from');
   }
   const isGroup = found.data === 'values';
-  // The plain lock deletes the key of a group and calls the same channel, which frees all values.
+  // For a group, use the script of the plain lock: it deletes the key, which frees all values, and publishes on the
+  // same channel.
   const descriptor = (isGroup ? KINDS.lock : found) as LockDescriptor;
   const script = scripts.get(found.name) ?? guarded(descriptor, isGroup ? OWNERS_OF_GROUP : OWNERS_OF_LOCK);
   scripts.set(found.name, script);

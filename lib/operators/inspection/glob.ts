@@ -1,11 +1,11 @@
-/** One thing of a pattern: `\x`; a class with its items and its `]`, if it has one; any other character. */
+/** One element of a pattern: `\x`; a class with its items and its `]`, if it has one; any other character. */
 const TOKEN = /\\(?<literal>[^])|\[(?<not>\^?)(?<items>(?:\\[^]|[^\]]-[^]|[^\]])*)(?<end>\]?)|[^]/g;
 /** An item of a class: `\x`; a range, whose end may be its `]`; any other character. */
 const ITEM = /\\([^])|([^])-([^])|[^]/g;
 
 /**
- * A Redis glob as a test: `*`, `?`, `[a-z]`, `[^a]`, `\x`, byte by byte, and what is odd about them. Names are matched
- * here, since the keys of a lock are several, and the mapper of the configuration stands between name and key.
+ * A Redis glob as a test: `*`, `?`, `[a-z]`, `[^a]`, `\x`, byte by byte, including the oddities of Redis. We match
+ * names here, not in Redis, because a lock has several keys and the name mapper can change a name.
  *
  * Source: `stringmatchlen` of Redis.
  */
@@ -15,8 +15,8 @@ export function globTest(glob: string): (text: string) => boolean {
     if (token === '*') parts.push('');
     else parts[parts.length - 1] += sourceOf(token, groups!);
   }
-  // What stands between two stars is taken where it is found first, for good: many stars cost no more than one. Each part
-  // is an expression of its own: one expression for thousands of stars is too large for the engine.
+  // Each part between two stars matches at its first occurrence, without backtracking: many stars cost no more than
+  // one. Each part is its own expression: one for thousands of stars would be too large for the engine.
   const last = parts.length - 1;
   const tests = parts.map((part, i) => new RegExp((i === 0 ? '^' : '') + part + (i === last ? '$' : ''), 'g'));
   return (text) => {
@@ -32,8 +32,8 @@ export function globTest(glob: string): (text: string) => boolean {
 }
 
 /**
- * What to give to SCAN so that it finds every key with a name in it that matches.
- * @returns `undefined` where only a walk over all keys does: what follows an open `[` or a last `\` belongs to it
+ * A pattern for SCAN that finds every key containing a name that matches.
+ * @returns `undefined` if all keys must be scanned: an open `[` or a final `\` would absorb the `*` that we append
  */
 export function scanFilter(glob: string): string | undefined {
   const last = [...glob.matchAll(TOKEN)].at(-1);
@@ -41,12 +41,12 @@ export function scanFilter(glob: string): string | undefined {
   return isOpen ? undefined : `*${glob}*`;
 }
 
-/** A part of a regular expression for one byte. */
+/** The regular expression of one token, for one byte. */
 function sourceOf(token: string, { literal, not = '', items }: Record<string, string | undefined>): string {
   if (items === undefined) return token === '?' ? '[^]' : escaped(literal ?? token);
   const each = items.replace(ITEM, (item, char?: string, from?: string, to?: string) => {
     if (from === undefined || to === undefined) return escaped(char ?? item);
-    // Redis takes the ends of a range in any order.
+    // Redis accepts the ends of a range in any order.
     return from < to ? `${escaped(from)}-${escaped(to)}` : `${escaped(to)}-${escaped(from)}`;
   });
   return `[${not}${each}]`;
@@ -56,7 +56,7 @@ function escaped(byte: string): string {
   return `\\x${Buffer.from(byte, 'latin1').toString('hex')}`;
 }
 
-/** A text as its bytes, a character for each. */
+/** The bytes of a text, one character per byte. */
 function bytesOf(text: string): string {
   return Buffer.from(text).toString('latin1');
 }

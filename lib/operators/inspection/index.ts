@@ -1,5 +1,5 @@
 /**
- * Who holds which lock and who waits, as an API.
+ * An API that reports who holds which lock, and who waits.
  * @module ioredisson/inspection
  */
 

@@ -6,12 +6,13 @@ import type { Unjudged } from './verdict';
 
 type ProcessOf = (owner: HolderDraft | WaiterDraft) => ProcessReport;
 
-/** A draft whose owners have their processes. */
+/** A draft with the processes of its owners. */
 export type Identified = Unjudged & { readonly readAt: number };
 
 /**
- * Drafts with the processes of their owners. That a holder is gone is only said of one that still has the lock after it
- * was seen not to be connected: who gives a lock back and ends is not gone. What is gone itself is left out.
+ * Adds the processes of the owners to drafts. A holder counts as gone only if it still has the lock in a second read
+ * after it was found not connected: it may just have released the lock and ended. Locks that no longer exist are left
+ * out.
  */
 export async function identify(
   drafts: readonly ObjectDraft[],
@@ -38,7 +39,7 @@ export async function identify(
 function identified(draft: ObjectDraft, processOf: ProcessOf): Identified {
   const add = <T extends HolderDraft | WaiterDraft>(owner: T): T & { readonly process: ProcessReport } => {
     const process = processOf(owner);
-    // Its connection tells more than its thread id.
+    // A connection says more about the client than a thread id.
     const isNode = process.connected !== 'unknown' && !process.java;
     return { ...owner, ...(isNode && { client: 'node' as const }), process };
   };
@@ -50,7 +51,7 @@ function identified(draft: ObjectDraft, processOf: ProcessOf): Identified {
   };
 }
 
-/** What is left of a ttl after so many ms. */
+/** What is left of a ttl after `ms`. Negative values mean no ttl and stay as they are. */
 export function aged(ttlMs: number, ms: number): number {
   return ttlMs < 0 ? ttlMs : Math.max(0, Math.round(ttlMs - ms));
 }

@@ -2,17 +2,17 @@ import { KINDS } from '../../kinds/allKinds';
 import { defineScript, lua } from '../../scripts/Script';
 import { type KeyReader, type RedisView, unlessRefused } from './RedisView';
 
-/** Names of one script are no longer than this together, in characters. */
+/** The key names of one script call have about this total length at most, in characters. */
 const MAX_NAMES = 200_000;
 const PER_KEY = 4;
 
 /**
- * What most objects can be told by, of many keys at once. A read that is refused answers false: it is made again alone.
- * Changes nothing. For servers that are no cluster: the keys are in no slot, and no KEYS, since one that our user may
- * not see would refuse all.
+ * Enough to identify most objects, for many keys at once. A refused read answers false and is repeated alone. Changes
+ * nothing. Not for clusters: the keys belong to different slots. They are not passed as KEYS, because Redis would
+ * refuse all of them if our user may not access one.
  *
- * KEYS: none. ARGV: for each key itself, and its queue, token and permits. Output for each: its type, then of a hash
- * PTTL, EXISTS of queue and token, and the first page of HSCAN; of a string PTTL, 21 bytes, and ZCARD of its permits.
+ * KEYS: none. ARGV: for each key: the key, its queue, token and permits. Output for each key: its type; then, for a
+ * hash: PTTL, EXISTS of queue and token, the first page of HSCAN; for a string: PTTL, 21 bytes, ZCARD of its permits.
  */
 export const peekAtKeys = defineScript({
   name: 'inspection.peek',
@@ -43,8 +43,8 @@ return found
 });
 
 /**
- * Reads what most keys can be told by in few commands.
- * @returns reads of these keys; what was not read before is read when it is asked for
+ * Reads enough to identify most objects, in few commands.
+ * @returns a reader for these keys that reads missing values on demand
  */
 export async function peek(redis: RedisView, keys: readonly string[]): Promise<KeyReader> {
   if (redis.isCluster || redis.refusesScripts) return redis;
@@ -79,7 +79,7 @@ async function peekAtSome(redis: RedisView, keys: readonly string[], known: Map<
   redis.refusesScripts = answers === undefined;
   for (const [i, [key, queue, , permits]] of names.entries()) {
     const [type, ttl, third, fourth] = answers?.[i] ?? [];
-    // A refusal answers null.
+    // Null means that the read was refused.
     const note = (command: string, of: string, value: unknown): void => {
       if (value !== null && value !== undefined) known.set(nameOf(command, of), value);
     };

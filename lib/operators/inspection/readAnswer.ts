@@ -9,20 +9,20 @@ import {
   PAGE_SIZE,
 } from '../../introspection/wire';
 
-/** Longer texts are cut: what a client says of itself is printed. */
+/** Longer texts are cut, because the inspector prints what clients send. */
 const MAX_TEXT = 10_000;
-/** More locks around one wait are left out. */
+/** At most this many locks around one wait are kept. */
 const MAX_AROUND = 100;
 
 class NoAnswer extends Error {}
 
-/** Reads a value. It throws where it is none of its kind. */
+/** Reads a value. Throws if the value has another type. */
 type Reader<T> = (value: unknown) => T;
 
-/** Reads each field of a thing. What may be absent is read by {@link optional}. */
+/** Readers for the fields of an object. Fields that may be absent use {@link optional}. */
 type Fields<T> = { readonly [K in keyof T]-?: Reader<T[K]> };
 
-/** Reads an object; fields that are not known, and those that are absent, are left out. */
+/** Reads an object. Unknown and absent fields are left out. */
 function object<T>(fields: Fields<T>): Reader<T> {
   const known = Object.entries<Reader<unknown>>(fields);
   return (value) => {
@@ -95,8 +95,8 @@ const answer = object<Answer>({
 });
 
 /**
- * Reads an answer. Whoever may publish there can write anything: what is no answer is dropped as a whole.
- * @returns `undefined` for what is none
+ * Reads an answer. Any client may publish on the channel: an invalid message is dropped as a whole.
+ * @returns `undefined` for an invalid message
  */
 export function readAnswer(json: string): Answer | undefined {
   try {

@@ -1,32 +1,32 @@
 import type { ObjectReport } from './reports';
 import type { Unjudged } from './verdict';
 
-/** An end that moves by less, in ms, is the same: our clock and the way to Redis are not that exact. */
+/** An expiry that moves by less than this, in ms, has not changed: our clock and the network are not more exact. */
 const SAME_END_MS = 500;
 
-/** What several looks at an object have told. */
+/** What several scans have shown of an object. */
 export interface History {
-  /** Since when the same owners have it, in ms since 1970. */
+  /** Since when the same owners hold it, in ms since 1970. */
   readonly heldSince: number | undefined;
-  /** The ttl that a watchdog was seen to renew it to, in ms; `undefined` where no renewal was seen, or another lease since. */
+  /** The ttl after a renewal that was seen, in ms. `undefined`: none was seen, or the lease was changed since. */
   readonly renewedTo: number | undefined;
 }
 
-/** What was told of an object, and when, in ms since 1970. */
+/** The last report of an object, and when it was made, in ms since 1970. */
 export interface Sighting extends History {
   readonly at: number;
   readonly report: ObjectReport;
 }
 
-/** What was seen last, by key. */
+/** The results of the last scan, by key. */
 export type LastSeen = ReadonlyMap<string, Sighting>;
 
-/** Whose it is, and how often: what stays the same while it is only renewed. */
+/** The owners and their hold counts: they stay the same while a lock is only renewed. */
 function holdsOf({ holders }: Unjudged): string {
   return JSON.stringify(holders.map(({ owner, holdCount }) => [owner, holdCount]));
 }
 
-/** What is known of an object after one more look. */
+/** The history of an object after one more scan. */
 export function historyOf(before: Sighting | undefined, report: Unjudged, at: number): History {
   const isSame = before !== undefined && holdsOf(before.report) === holdsOf(report);
   const isHeld = report.holders.length > 0;
@@ -35,8 +35,8 @@ export function historyOf(before: Sighting | undefined, report: Unjudged, at: nu
 }
 
 /**
- * A watchdog renews when a third of its timeout has passed: it moves the end by that third. Whoever takes a lock again
- * with a lease, or sets another one, moves it by anything else, and will not renew it.
+ * A watchdog renews when a third of its timeout has passed, so it moves the expiry by that third. Another distance
+ * means that a holder took the lock again with a lease, or changed the lease. That holder will not renew it.
  */
 function renewedTo(before: Sighting, report: Unjudged, at: number): number | undefined {
   if (before.report.ttlMs < 0 || report.ttlMs < 0) return undefined;
@@ -50,7 +50,7 @@ function endOf({ ttlMs }: Unjudged, at: number): number {
   return at + ttlMs;
 }
 
-/** Whether a report tells something that the one before did not. */
+/** Whether a report differs from the one before. */
 export function isOther(before: Sighting, report: ObjectReport, at: number): boolean {
   if (stable(before.report) !== stable(report)) return true;
   const [then, now] = [endsOf(before.report, before.at), endsOf(report, at)];
@@ -59,16 +59,16 @@ export function isOther(before: Sighting, report: ObjectReport, at: number): boo
 
 const TIMES = new Set([
   ...['ttlMs', 'remainingMs', 'leasesMs', 'connectedForMs', 'sentence', 'endsAt', 'heldSince'],
-  // What the clients say of themselves.
+  // Reported by the clients themselves.
   ...['since', 'renewals', 'delayMs', 'utilization'],
 ]);
 
-/** A report without what runs with the time. */
+/** A report without the fields that change as time passes. */
 function stable(report: ObjectReport): string {
   return JSON.stringify(report, (key, value: unknown) => (TIMES.has(key) ? undefined : value));
 }
 
-/** When what a report tells of comes to its end; times that do not run are left as they are. */
+/** When the key, leases, queue places and permits expire. Negative times stay as they are: they do not run down. */
 function endsOf({ ttlMs, holders, queue = [], permits = [] }: ObjectReport, at: number): number[] {
   const left = [
     ttlMs,

@@ -1,21 +1,21 @@
 import { readableTime } from '../../util/readableTime';
 import type { HolderReport, ObjectReport, UnknownReason, Verdict } from './reports';
 
-/** What a verdict is made of beside the report. */
+/** What a verdict needs besides the report. */
 export interface VerdictFacts {
   /** When the report was true, in ms since 1970. */
   readonly now: number;
-  /** The ttl that a watchdog was seen to renew it to, in ms, if that was seen: the timeout of the holder is not in Redis. */
+  /** The ttl after a renewal, in ms, if one was seen. It stands for the watchdog's timeout, which is not in Redis. */
   readonly renewedTo: number | undefined;
 }
 
 /** A report without its verdict. */
 export type Unjudged = Omit<ObjectReport, 'verdict' | 'heldSince'>;
 
-/** A renewal may be so much late, as a part of the watchdog's timeout: a busy process is not a stuck one. */
+/** A renewal may be late by this fraction of the watchdog's timeout: a busy process is not stuck. */
 const LATE = 1 / 4;
 
-/** Says what the data of an object come to. */
+/** Judges an object by its data. */
 export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
   switch (report.kind) {
     case 'none':
@@ -46,7 +46,7 @@ export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
   }
 }
 
-/** Only their clients know, and only those that give them back through a hold. */
+/** Only clients know who has permits, and only if they release them through a hold. */
 function whoHasPermits({ holders }: Unjudged): string {
   if (holders.length === 0)
     return 'Who has them is not in Redis, and no process that can be asked has had one for 5 s.';
@@ -81,7 +81,7 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
     const back = holders.length === 1 ? 'it' : 'one';
     return { kind: 'holder-gone', sentence: `${who}. It ends ${when}, unless ${back} comes back.`, ...ends };
   }
-  // Whoever renews it does so when a third of the timeout has passed.
+  // A watchdog renews when a third of its timeout has passed.
   if (facts.renewedTo !== undefined && ttlMs < facts.renewedTo * (2 / 3 - LATE)) {
     const why = 'it was renewed before, and is no more: its event loop is blocked, or the process is stopped';
     return {
@@ -93,7 +93,7 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
   return { kind: 'held', sentence: `${who}${endText(holders, when)}`, ...ends };
 }
 
-/** How it ends, as far as its holders have said. */
+/** How the hold ends, as far as its holders have reported. */
 function endText(holders: readonly HolderReport[], when: string): string {
   const leases = holders.map(({ hold }) => hold?.leaseMs);
   if (leases.every((lease) => lease === -1)) {
@@ -103,7 +103,7 @@ function endText(holders: readonly HolderReport[], when: string): string {
   return `; it ends ${when}, unless ${holders.every(isDetached) ? 'its ticket is attached' : 'it is renewed'}.`;
 }
 
-/** Who has it, and whether they are there. */
+/** Who holds it, and whether they are connected. */
 function whoText(holders: readonly HolderReport[], { gone, there }: Record<'gone' | 'there', number>): string {
   const [first] = holders as [HolderReport];
   const { host, pid, unknownBecause = 'denied' } = first.process;

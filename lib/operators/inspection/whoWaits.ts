@@ -7,42 +7,42 @@ import type { CircleLink, HolderReport, ObjectReport, Verdict, WaitingProcess } 
 import type { History } from './sightings';
 import type { Unjudged } from './verdict';
 
-/** A wait and a hold are stuck if both are at least so old, in ms. */
+/** A wait and a hold are stuck if both have lasted this long, in ms. */
 const STUCK_MS = 30_000;
-/** A client that has held something for so long, in ms, listens for questions, unless its event loop is blocked. */
+/** A client that has held something for this long, in ms, listens for questions unless its event loop is blocked. */
 const LISTENS_MS = 15_000;
-/** A wait is part of a dead-lock only if it has lasted so long, in ms: clients answer one after the other. */
+/** A wait can be part of a dead-lock after this time, in ms: clients answer at different moments. */
 const SETTLED_MS = 1_000;
-/** What others than the known holders may give, so that a circle through it is no certain dead-lock. */
+/** Clients other than the known holders can release these, so a circle through one need not be a dead-lock. */
 const SHARED: ReadonlySet<ClientWait['kind']> = new Set(['semaphore', 'permit', 'latch']);
 
-/** Somebody holds `held` and waits for `wait.key`. */
+/** A caller that holds `held` and waits for `wait.key`. */
 interface Blocked {
   readonly client: ClientAnswer;
   readonly held: HeldByWaiter;
   readonly wait: ClientWait;
 }
 
-/** A thing of a client. */
+/** A hold or a wait, with its client. */
 type Of<T> = readonly [client: ClientAnswer, thing: T];
 
-/** How many wait: callers where their processes have said so, else connections, or the queue of a fair lock. */
+/** How many wait: callers if their processes reported them, else connections, or the queue of a fair lock. */
 export function waitersOf({ waiters, waiting = [] }: Pick<ObjectReport, 'waiters' | 'waiting'>): number {
   const callers = waiting.reduce((sum, one) => sum + one.callers, 0);
   return waiters === 0 ? 0 : Math.max(waiters, callers);
 }
 
 /**
- * What the answers of the clients tell of all objects: who waits, and who waits for whom.
+ * Evaluates the answers of the clients for all objects: who waits, and who waits for whom.
  */
 export class WhoWaits {
   readonly #survey: Survey;
-  /** When it was made, in ms since 1970. */
+  /** When the survey was made, in ms since 1970. */
   readonly #at = Date.now();
-  /** By the key of the object. */
+  /** By the object's key. */
   readonly #holds = new Map<string, Of<ClientHold>[]>();
   readonly #waits = new Map<string, Of<ClientWait>[]>();
-  /** By the key of what is held meanwhile. */
+  /** By the key of the lock that the caller holds. */
   readonly #blocked = new Map<string, Blocked[]>();
 
   constructor(survey: Survey) {
@@ -57,7 +57,7 @@ export class WhoWaits {
     }
   }
 
-  /** What the clients say of an object: its holders, with what they say, and the processes that wait. */
+  /** The clients' reports about an object: its holders with their answers, and the processes that wait. */
   about({ key, kind, holders }: Unjudged): Pick<ObjectReport, 'holders' | 'waiting'> {
     const known = hasPermits(kind) ? (this.#holds.get(key) ?? []).map(permitHolder) : holders;
     const waits = this.#waits.get(key);
@@ -90,7 +90,7 @@ export class WhoWaits {
     };
   }
 
-  /** The dead-lock that an object is part of, or that its holder waits for: one of those whom Redis names. */
+  /** The dead-lock that an object is part of, or that one of its `holders` waits for. Other holders do not count. */
   #circleAt(key: string, holders: readonly HolderReport[]): readonly Blocked[] | undefined {
     const path: Blocked[] = [];
     const seen = new Set<Blocked>();
@@ -120,14 +120,14 @@ export class WhoWaits {
   }
 
   /**
-   * What the answers come to, where that is more than Redis tells.
-   * @param watched - what earlier looks have told, if there were any
+   * The verdict by the answers, if they show more than the data in Redis; else `verdict`.
+   * @param watched - the results of earlier scans, if there were any
    */
   verdictOf(report: Unjudged, verdict: Verdict, watched: History | undefined): Verdict {
     const { key, name, holders, waiting = [] } = report;
     if (holders.length === 0) return verdict;
     const circle = this.#circleAt(key, holders);
-    // Who is no part of it may still give a permit back.
+    // A client outside the circle may still release a permit.
     const isShared = circle?.some(({ wait }) => SHARED.has(wait.kind)) === true;
     if (circle !== undefined && (!isShared || circle.every(({ wait }) => wait.waitedMs >= STUCK_MS))) {
       const one = circle.length === 1 ? 'it' : 'one of them';
@@ -141,7 +141,7 @@ export class WhoWaits {
     if (verdict.kind !== 'held' && verdict.kind !== 'no-expiry') return verdict;
     if (holders.some(({ silent }) => silent === true)) {
       const sentence = silentSentence(holders, verdict.sentence, this.#at);
-      // Nobody renews it meanwhile, unless a watchdog thread does.
+      // Meanwhile, only a watchdog thread can renew it.
       return { ...verdict, kind: verdict.kind === 'held' ? 'not-renewed' : verdict.kind, sentence };
     }
     if (this.#mayBeBlocked(holders, watched)) {
@@ -157,7 +157,7 @@ export class WhoWaits {
     return { kind: 'stuck', sentence: stuckSentence(holders, this.#at - longest.since, this.#at) };
   }
 
-  /** Whether a live holder has been seen for a while, has not renewed, and does not listen as a client does by then. */
+  /** Whether a connected holder has been seen for a while, without a renewal, and should listen by now but does not. */
   #mayBeBlocked([holder]: readonly HolderReport[], watched: History | undefined): boolean {
     if (holder?.client !== 'node' || holder.process.connected !== true || this.#survey.listening.has(holder.clientId))
       return false;
@@ -167,14 +167,14 @@ export class WhoWaits {
 }
 
 /**
- * Whether a wait is one for what somebody has of its object. Of a group each has only some values: where they are not
- * told, a circle is not known.
+ * Whether a caller waits for what this holder has. A holder of a group has only some of its values: if a client did not
+ * report them, we assume no circle.
  */
 function isWaitedFor({ wait, held: { wants } }: Blocked, { values }: HeldAround): boolean {
   return wait.kind !== 'group' || (wants !== undefined && values?.some((one) => wants.includes(one)) === true);
 }
 
-/** Who has permits, as its client says: Redis does not tell. */
+/** A holder of permits, as reported by its client: Redis does not store holders of permits. */
 function permitHolder([{ clientId, host, pid }, { owner, threadId, count }]: Of<ClientHold>): HolderReport {
   const process = { connected: true, java: false, host, pid } as const;
   return { owner, clientId, threadId: String(threadId), client: 'node', holdCount: count, process };
@@ -190,7 +190,7 @@ function circleText(circle: readonly Blocked[], name: string): string {
   return 'A dead-lock: its holder waits for what another holder has, and that one, in the end, for this.';
 }
 
-/** @param sentence - that Redis has made of it */
+/** @param sentence - of the verdict by the data in Redis */
 function silentSentence(holders: readonly HolderReport[], sentence: string, now: number): string {
   const silent = holders.filter((one) => one.silent === true);
   const longest = Math.max(...silent.map(({ silentSince = now }) => now - silentSince));
@@ -199,7 +199,7 @@ function silentSentence(holders: readonly HolderReport[], sentence: string, now:
   return `${sentence} ${who} not answered for ${readableTime(longest)}: ${what}.`;
 }
 
-/** More processes are not named in a sentence. */
+/** A sentence names at most this many processes. */
 const NAMED = 3;
 
 function stuckSentence(holders: readonly HolderReport[], waitedMs: number, now: number): string {
