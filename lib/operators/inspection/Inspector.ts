@@ -193,8 +193,8 @@ export class Inspector {
    * @throws ConfigError for an empty name, or an option other than `holders`: a typo would release it from any owner
    * @throws TypeError unless holders is a list of strings, also for `undefined`: that would release it from any owner
    * @throws UnsupportedOperationError for objects without owners: semaphores, latches, foreign data
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: the lock may have
-   *   been released, and taken by another owner
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: the lock
+   *   may have been released, and taken by another owner
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async forceUnlock(name: string, options: { readonly holders?: readonly string[] } = {}): Promise<boolean> {
@@ -210,8 +210,8 @@ export class Inspector {
    * @returns the owners it was taken from, or the other owners that have it
    * @throws ConfigError for an empty name, TypeError unless holders is a list of strings
    * @throws UnsupportedOperationError for objects without owners: semaphores, latches, foreign data
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: the lock may have
-   *   been released, and taken by another owner
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `holders` are given: the lock
+   *   may have been released, and taken by another owner
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async releaseFrom(name: string, holders?: readonly string[]): Promise<ForcedUnlock> {
