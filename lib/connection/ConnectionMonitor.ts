@@ -10,7 +10,7 @@ import type { KeyTracking } from './pubsub/KeyTracking';
 import type { KeyEventSource, Subscriber } from './pubsub/Subscriber';
 
 /**
- * What becomes of the command connection of a client, for those who want to know.
+ * Reports the state of a client's command connection to its listeners.
  *
  * States: connecting -> ready <-> reconnecting; closed.
  */
@@ -18,7 +18,7 @@ export class ConnectionMonitor {
   readonly #link: Link;
   readonly #listeners = new Listeners<ConnectionChange>('An onConnectionChange listener');
   #state: ConnectionState = 'connecting';
-  /** Called when the servers refuse us. */
+  /** Called when the servers refuse the connection. */
   onRefused: ((error: Error) => void) | undefined;
 
   /** @param link - its events must be set already; they are passed on */
@@ -52,7 +52,7 @@ export class ConnectionMonitor {
     return error === undefined ? undefined : driverError(error);
   }
 
-  /** @returns what removes the listener */
+  /** @returns a function that removes the listener */
   onChange(listener: ConnectionListener): () => void {
     return this.#listeners.add(listener);
   }
@@ -78,13 +78,13 @@ export class ConnectionMonitor {
 
 /** The settings of the connections to open. */
 export interface ConnectSettings extends ConnectionSettings {
-  /** Only the connection for commands is opened, none that listens. @default false */
+  /** Opens only the connection for commands, and none for subscriptions. @default false */
   readonly commandsOnly?: boolean;
-  /** Follows what they read, with `trackHolds`. */
+  /** Tracks the keys that they read, with `trackHolds`. */
   readonly tracking?: KeyTracking | undefined;
 }
 
-/** The connections of one client: for commands, and to listen. */
+/** The connections of one client: for commands, and for subscriptions. */
 export interface Connections {
   readonly executor: CommandExecutor;
   readonly subscriber: Subscriber;

@@ -11,16 +11,16 @@ import type { Link } from './link/Link';
 import { classify, replyText } from './link/replyErrors';
 import { KnownScripts, scriptArguments, travelling } from './pending/scriptArguments';
 
-/** First pause before a command that a server could not serve is tried again, in ms; it doubles. */
+/** First pause before a command is tried again that a server could not serve, in ms; it doubles. */
 const FIRST_PAUSE_MS = 25;
-/** Longest such pause, in ms. After a failover a command may run this much later than it could. */
+/** Longest such pause, in ms. It is also the longest delay of a command after a failover has ended. */
 const MAX_PAUSE_MS = 400;
-/** A command that a node sends on to another one goes at once this many times: a view of a cluster settles in fewer. */
+/** A redirected command is sent on at once this many times: a view of a cluster settles in fewer. */
 const FREE_REDIRECTS = 3;
 /** Default of {@link ExecutorSettings.maxPending}. */
 const MAX_PENDING = 100_000;
 
-/** A client that closes waits at most this long for answers that a caller has to take something back for, in ms. */
+/** How long a closing client waits for late answers that a caller has to undo, in ms. */
 const MAX_CLOSING_MS = 1_000;
 
 /** Beyond the command time-out, per retry attempt, in ms. */
@@ -32,13 +32,16 @@ export interface ExecutorSettings extends Pick<
   'timeout' | 'retryAttempts' | 'slavesSyncTimeout' | 'checkLockSyncedSlaves'
 > {
   /**
-   * More commands than this do not wait for a connection: they are refused, so that an outage cannot eat the memory.
+   * Commands beyond this number do not wait for a connection but are refused, so that an outage cannot exhaust the
+   * memory.
    * @default 100 000
    */
   readonly maxPending?: number;
 }
 
-/** How long a call without limit waits for a server that can serve it, in ms: to be connected, or to refuse no longer. */
+/**
+ * How long a call without a limit waits for a server, in ms: for a connection, or until the server stops refusing it.
+ */
 export function longestWaitMs({ timeout, retryAttempts }: Pick<CommonSettings, 'timeout' | 'retryAttempts'>): number {
   return timeout + retryAttempts * WAIT_PER_RETRY_MS;
 }
@@ -46,8 +49,8 @@ export function longestWaitMs({ timeout, retryAttempts }: Pick<CommonSettings, '
 /**
  * The command side of a client.
  *
- * A call is: waiting (nobody to send it to) -> written -> answered | refused for now (pausing, then sent again) | in
- * doubt (sent again where its script allows it) | settled.
+ * A call is: waiting (no connection) -> written -> answered | refused for now (pausing, then sent again) | in doubt
+ * (sent again where its script allows it) | settled.
  */
 export class Executor implements CommandExecutor {
   onReply: (() => void) | undefined;
@@ -60,7 +63,7 @@ export class Executor implements CommandExecutor {
     pending.fail(connectionError(pending, this.#link)),
   );
   readonly #pausing = new Map<PendingCommand, NodeJS.Timeout>();
-  /** While it closes: calls whose callers got an error, and who take back what the answer brings. */
+  /** While it closes: calls whose callers got an error and will undo what a late answer brings. */
   readonly #awaited = new Set<PendingCommand>();
   /** Settled when the last of them is. */
   readonly #allSettled = pDefer<void>();
@@ -174,7 +177,7 @@ export class Executor implements CommandExecutor {
     else this.#park(pending);
   }
 
-  /** As {@link #start}, for a call whose context is not that of the code that runs. */
+  /** As {@link #start}, for a call whose context is not the current one. */
   #resume(pending: PendingCommand): void {
     pending.context.runInAsyncScope(this.#start, this, pending);
   }
@@ -186,7 +189,7 @@ export class Executor implements CommandExecutor {
     if (pending.commandName === 'evalsha') {
       const server = this.#link.serverOf?.(pending.key) ?? '';
       const known = this.#scripts.learn(pending.args[0] as string, server, this.#connectionNumber);
-      // When the client closes, nobody will be left to send the text of a cleanup.
+      // A closed client cannot send the text of a cleanup later, so it is sent now.
       if (!known || (pending.cleanup && this.#state !== 'open')) pending.useText();
     }
     const args = travelling(pending, this.#link.publishCommand);
@@ -209,7 +212,7 @@ export class Executor implements CommandExecutor {
     else this.#lost(pending, doubt);
   }
 
-  /** Nothing more is to be expected of a call. */
+  /** A closing client need not wait for this call any longer. */
   #settled(pending: PendingCommand): void {
     if (this.#awaited.delete(pending) && this.#awaited.size === 0) this.#allSettled.resolve();
   }
@@ -221,7 +224,7 @@ export class Executor implements CommandExecutor {
     return reply[1] ?? null;
   }
 
-  /** From any state: the answer may be to an earlier writing, while it waits or pauses to be sent again. */
+  /** From any state: the answer may belong to an earlier send, while the call waits or pauses before the next one. */
   #leave(pending: PendingCommand): void {
     pending.queue?.delete(pending);
     if (this.#pausing.size === 0) return;
@@ -231,18 +234,18 @@ export class Executor implements CommandExecutor {
 
   #failed(pending: PendingCommand, writing: number, error: Error): void {
     this.#settled(pending);
-    // An earlier writing of a call that was written again: the later one decides.
+    // The call was sent again since: the later send decides.
     if (pending.settled || writing !== pending.writings) return;
     this.#written.delete(pending);
     this.onReply?.();
     const failure = classify(error);
-    /** Whether its acquisition waits; `undefined` for what is none. */
+    /** Whether its acquisition waits; `undefined` where it is no acquisition. */
     const waits = pending.sendRecord?.acquirer?.waits;
     switch (failure) {
       case 'noScript':
         pending.unsend();
         if (pending.useText()) return this.#restart(pending);
-        // It was sent the text, and still does not know the script: a proxy that does not understand scripts.
+        // The server got the text and still does not know the script: a proxy that does not understand scripts.
         return pending.fail(denial(pending, this.#link, error));
       case 'redirected':
         pending.unsend();
@@ -257,8 +260,8 @@ export class Executor implements CommandExecutor {
       case 'full':
       case 'tooFewReplicas':
         pending.unsend();
-        // Whoever makes a single attempt learns at once that a sound server cannot take it. (A red lock, of which it is a
-        // member, asks again.) So does whoever gives something back, of a server that is full.
+        // A single attempt fails at once when a healthy server cannot take it now. (A red lock with this member tries
+        // again.) A release fails at once when the server is full.
         if (failure === 'full' ? waits === true : waits !== false) return this.#later(pending, error);
         return pending.fail(denial(pending, this.#link, error));
       case 'wrongType':
@@ -281,13 +284,13 @@ export class Executor implements CommandExecutor {
   }
 
   #restart(pending: PendingCommand): void {
-    // The answer to an earlier writing has come meanwhile.
+    // An earlier send was answered meanwhile.
     if (pending.settled) return;
     if (pending.cancelled) pending.fail(connectionError(pending, this.#link));
     else this.#resume(pending);
   }
 
-  /** It did not run but may later: tries for as long as a call waits for a connection. */
+  /** It did not run but may later: tries again for as long as a call may wait for a connection. */
   #later(pending: PendingCommand, error: Error): void {
     const now = performance.now();
     pending.refusedAt ??= now;

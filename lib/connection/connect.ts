@@ -24,10 +24,10 @@ const MASTER_SLAVE_ROLE_MS = 5_000;
 export type { Connections };
 
 /**
- * Opens the connections in the background; commands and subscriptions wait for them. In no caller's context, which the
- * sockets would keep: a client is often made in its first request.
+ * Opens the connections in the background; commands and subscriptions wait for them. Runs outside the caller's
+ * context, which the sockets would keep: a client is often made during a first request.
  *
- * @throws ConfigError where the ioredis at hand cannot be used
+ * @throws ConfigError where the installed ioredis cannot be used
  */
 export function connect(settings: ConnectSettings): Connections {
   checkIoredis();
@@ -87,7 +87,7 @@ function connectCopy(settings: ConnectSettings, client: Redis | Cluster): Connec
   return connectServer(settings, open, path ?? `${host ?? 'localhost'}:${port ?? 6379}`, false);
 }
 
-/** Connects to the one of some servers that is the master. */
+/** Connects to the master among some servers. */
 function connectFound(
   settings: ConnectSettings,
   nodes: readonly NodeAddress[],
@@ -107,8 +107,8 @@ function connectFound(
 /**
  * @param open - makes a connection to the (present) master
  * @param address - for errors
- * @param replicated - whether the master has replicas that confirm writes, and another one may take its place
- * @param roleInterval - how often to ask it whether it still is the master, in ms; `undefined`: never
+ * @param replicated - whether the master has replicas that confirm writes, and a replica may replace it
+ * @param roleInterval - how often to check that it still is the master, in ms; `undefined`: never
  */
 function connectServer(
   settings: ConnectSettings,
@@ -125,7 +125,8 @@ function connectServer(
   let before: string | undefined;
   commands.on('ready', () => {
     const endpoint = endpointOf(commands);
-    // A name may have several addresses that lead to one server, or another one than before: that is another server.
+    // A name may have several addresses of one server, or lead to a new server: a changed address counts as a new
+    // server.
     const moved = before !== undefined && before !== endpoint;
     before = endpoint;
     if (!replicated && !moved) return;

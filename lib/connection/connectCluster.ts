@@ -25,7 +25,7 @@ import { StandaloneLink } from './link/StandaloneLink';
  */
 const SCAN_INTERVAL_MS = 5_000;
 
-/** What is known of a cluster before it is asked. */
+/** What is known of a cluster before the first answer. */
 interface ClusterSource extends Pick<ClusterOptions, 'seeds' | 'translate' | 'scanInterval'> {
   /** For errors. */
   readonly address: string;
@@ -86,9 +86,9 @@ export function connectClusterCopy(settings: ConnectSettings, client: Cluster): 
 
 function join(settings: ConnectSettings, source: ClusterSource): Connections {
   const { timeout, logins, slavesSyncTimeout: syncTimeout, tracking } = settings;
-  // Who is a replica is known as soon as the cluster is; until then each is taken for a master.
+  // The replicas are known as soon as the cluster is; until then each node is taken for a master.
   const roleOf: LoginPlan['roleOf'] = (address) => (view.isReplica(address) ? 'slave' : 'master');
-  // Outside: a command that is sent elsewhere may need a node that nobody has needed before.
+  // Outside any context: a redirected command may need a node that was not connected before.
   const open = (address: NodeAddress, more?: Pick<RedisOptions, 'Connector'>): Redis => {
     const options = source.optionsOf(address, roleOf);
     return runOutside(() => new Redis({ ...options, host: address.host, port: address.port, ...more }));
@@ -122,10 +122,10 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
 }
 
 /**
- * Listens to some node of a cluster, each time to another one: a classic message reaches all of them.
+ * Listens at one node of a cluster, a different one after each disconnect: a classic message reaches all nodes.
  *
- * But for those of a master that dies, and those that are on their way to a node that the others do not reach. So when
- * a master is demoted the waiters attempt again, and whoever listens to that one listens to another.
+ * Exceptions: messages of a master that dies, and those on their way to a node that the others do not reach. So when
+ * a master is demoted the waiters try again, and a subscriber connected to it moves to another node.
  */
 function listenAnywhere(
   view: ClusterView,

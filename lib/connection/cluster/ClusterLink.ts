@@ -7,8 +7,8 @@ import { isReply, redirected, unsent } from '../link/replyErrors';
 /**
  * The way to a cluster: one connection to each master, chosen by the slot of the key.
  *
- * A redirected command did not run, so it goes to the node that was named: at once for `ASK`, through the executor for
- * `MOVED`, since the way there may have to be built. Nothing else is sent twice.
+ * A redirected command did not run, so it goes to the node that the reply names: at once for `ASK`, through the
+ * executor for `MOVED`, since that connection may have to be opened first. Nothing else is sent twice.
  */
 export class ClusterLink implements Link {
   readonly address: string;
@@ -87,7 +87,7 @@ export class ClusterLink implements Link {
     return this.#view.close();
   }
 
-  /** The node that serves a key; any slot's will do where there is none. */
+  /** The node that serves a key; without a key, any node. */
   #nodeOf(key: string | undefined): ClusterNode | undefined {
     return this.#view.nodeOf(key === undefined ? 0 : slotOf(key));
   }
@@ -104,12 +104,12 @@ export class ClusterLink implements Link {
     if (code === 'CLUSTERDOWN') this.#view.trouble();
     if (code !== 'MOVED' && code !== 'ASK') throw error;
     const target = this.#view.redirect(error.message, from.address);
-    // An endpoint whose servers were exchanged behind it: the old socket still leads to the old one.
+    // The servers behind one endpoint were exchanged: the old socket still leads to the old server.
     if (code === 'MOVED' && target === from) from.link.replace(connection);
     if (code === 'MOVED' || target === undefined) throw redirected();
     if (!target.link.ready) throw unsent();
     const asked = target.link.connection;
-    // It may have given the slot away by now, before the first one has heard of that.
+    // It may have given the slot away by now, before the first node has learned of that.
     return ask(target).catch((late: Error) => this.#redirect(late, target, asked, () => Promise.reject(redirected())));
   }
 }

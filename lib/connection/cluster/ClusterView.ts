@@ -12,28 +12,28 @@ import { isReply, noShardedPubSub } from '../link/replyErrors';
 import { SlotMap } from './SlotMap';
 import type { StandaloneLink } from '../link/StandaloneLink';
 
-/** Pause before the slots of a cluster that is not well are asked for again, in ms; it doubles up to the longest. */
+/** First pause before the slots of a cluster in trouble are read again, in ms; it doubles up to the longest. */
 const FIRST_REFRESH_MS = 50;
 const MAX_REFRESH_MS = 500;
-/** After so many refreshes in vain the usual interval is enough. */
+/** After this many failed refreshes the usual interval is enough. */
 const MANY_REFRESHES = 100;
 
 /** What a view needs. */
 export interface ClusterOptions {
-  /** Where to begin, and to begin again when no known node answers. */
+  /** The first nodes to ask, also when no known node answers any more. */
   readonly seeds: () => Promise<readonly NodeAddress[]>;
   /** Connects to a node. */
   readonly connect: (address: NodeAddress) => StandaloneLink;
-  /** From addresses as announced to those that can be reached. */
+  /** Translates announced addresses to those that can be reached. */
   readonly translate: (address: NodeAddress) => NodeAddress;
-  /** How often to ask for the slots, in ms. */
+  /** How often to read the slots, in ms. */
   readonly scanInterval: number;
   readonly shardedSubscriptionMode: ShardedSubscriptionMode;
 }
 
 /**
- * What is known of a cluster: its masters, with a connection to each, and their slots. It refreshes them from time to
- * time, soon when trouble is reported, and then again and again until every slot has a master that can be used.
+ * The known state of a cluster: its masters, with a connection to each, and their slots. It is refreshed from time to
+ * time, soon when trouble is reported, and then repeatedly until every slot has a usable master.
  *
  * States: starting (asks the seeds) -> known (slots loaded, pub/sub decided) <-> in trouble; closed.
  */
@@ -52,7 +52,7 @@ export class ClusterView {
   readonly #warnNoCount = once(warnNoCount);
   #refreshes = 0;
   #refreshError: Error | undefined;
-  /** Why it cannot be used as it is configured. */
+  /** Why the cluster cannot be used with this configuration. */
   #unfit: Error | undefined;
   #closed = false;
 
@@ -73,11 +73,11 @@ export class ClusterView {
         if (this.refusal !== undefined) this.events?.refused(error);
       },
     }));
-    // At once: a timer that does not keep the process alive would let it end before the first socket opens.
+    // At once: with an unref'd timer the process could end before the first socket opens.
     void this.#refresh();
   }
 
-  /** Whether pub/sub is sharded, once the cluster is known. Pending for ever, if it is closed before. */
+  /** Whether pub/sub is sharded, once the cluster is known. Stays pending if it is closed before. */
   get known(): Promise<boolean> {
     return this.#known.promise;
   }
@@ -100,7 +100,7 @@ export class ClusterView {
     return this.#slots.masters;
   }
 
-  /** Whether a server was a replica when the cluster was last asked. */
+  /** Whether a server was a replica at the last refresh. */
   isReplica(address: NodeAddress): boolean {
     return this.#slots.isReplica(nodeKey(address));
   }
@@ -116,7 +116,7 @@ export class ClusterView {
     return owner === undefined ? undefined : this.#pool.get(owner);
   }
 
-  /** Some node, if possible a master that answers. @param not - the key of one that is not wanted again */
+  /** Any node, if possible a master that answers. @param not - the key of a node to avoid */
   someNode(not: string | undefined): NodeAddress | undefined {
     const answering = this.#pool.usable;
     const masters = answering.filter(({ key }) => this.#slots.masters.has(key));
@@ -126,7 +126,10 @@ export class ClusterView {
     return pick(others.length > 0 ? others : nodes);
   }
 
-  /** How many listen to a classic channel, each on one of the masters. @returns `undefined` if that cannot be known */
+  /**
+   * Counts the listeners of a classic channel, each on one of the masters. @returns `undefined` if that cannot be
+   * known
+   */
   async countListeners(channel: string): Promise<number | undefined> {
     try {
       const asked = this.#pool.usable.map(({ link }) => askNode(link, 'pubsub', 'NUMSUB', channel));
@@ -140,7 +143,7 @@ export class ClusterView {
 
   /** A node has redirected a command. @param reply - its `MOVED` or `ASK`. @returns the node it named, unless closed */
   redirect(reply: string, from: NodeAddress): ClusterNode | undefined {
-    // An answer that comes after the end must not open a connection that nobody would close.
+    // An answer that comes after close() must not open a connection: it would never be closed.
     const target = this.#closed ? undefined : this.#slots.redirect(reply, from);
     if (target === undefined) return undefined;
     const node = this.#pool.openForAWhile(target);
@@ -153,12 +156,12 @@ export class ClusterView {
     return node;
   }
 
-  /** Something is wrong: refreshes soon. */
+  /** Reports trouble: refreshes soon. */
   trouble(): void {
     this.#refreshIn(FIRST_REFRESH_MS);
   }
 
-  /** @param listener - called when slots have other owners. @returns what removes it */
+  /** @param listener - called when slots have other owners. @returns a function that removes it */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -195,13 +198,13 @@ export class ClusterView {
       this.#refreshIn(jittered(Math.min(FIRST_REFRESH_MS * 2 ** (this.#refreshes - 1), MAX_REFRESH_MS, scanInterval)));
   }
 
-  /** Whether every slot has a master that can be used. */
+  /** Whether every slot has a usable master. */
   get well(): boolean {
     if (this.#sharded === undefined || !this.#slots.complete) return false;
     return [...this.#slots.masters.keys()].every((key) => this.#pool.get(key)?.link.ready);
   }
 
-  /** Nobody to ask: connects to whoever is known. The first that answers is asked. */
+  /** No node is connected: connects to all known nodes. The first that answers is asked. */
   async #begin(): Promise<void> {
     for (const address of this.#slots.all) this.#pool.open(address);
     for (const address of await this.#options.seeds()) {
@@ -211,7 +214,7 @@ export class ClusterView {
 
   async #ask(node: ClusterNode): Promise<void> {
     const reply = (await askNode(node.link, 'cluster', 'SLOTS')) as unknown[];
-    // A node that has just been reset knows nobody.
+    // A node that has just been reset knows no other node.
     if (this.#closed || reply.length === 0) return;
     const { owners } = this.#slots;
     const change = this.#slots.load(reply, node.address);
@@ -242,7 +245,7 @@ export class ClusterView {
       if (!isReply(error as Error)) throw error;
       if (mode === 'AUTO') return false;
       const unfit = noShardedPubSub(error as Error);
-      // Without it nobody would be woken, and nothing would say why.
+      // Without sharded pub/sub no waiter would be woken, and no error would say why.
       if (unfit !== undefined) throw (this.#unfit = unfit);
       return true;
     }

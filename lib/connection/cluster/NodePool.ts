@@ -5,7 +5,7 @@ import type { LinkEvents } from '../link/Link';
 import type { StandaloneLink } from '../link/StandaloneLink';
 
 /**
- * The target of a redirect stays connected so long although it owns no slot, in ms: its first slot is on the way.
+ * Keeps the target of a redirect open this long although it owns no slot yet, in ms: its first slot is on the way.
  */
 const KEEP_MS = 60_000;
 
@@ -14,7 +14,7 @@ export interface ClusterNode {
   readonly key: string;
   readonly address: NodeAddress;
   readonly link: StandaloneLink;
-  /** Monotonic time before which it stays, slots or not. */
+  /** Monotonic time until which it stays open without slots. */
   keepUntil: number;
 }
 
@@ -30,27 +30,27 @@ export class NodePool {
     this.#eventsOf = eventsOf;
   }
 
-  /** The node of a key, if it is connected to, or about to be. */
+  /** The node of a key, if it is connected or connecting. */
   get(key: string): ClusterNode | undefined {
     return this.#nodes.get(key);
   }
 
-  /** Those that can be used now. */
+  /** The nodes that can be used now. */
   get usable(): ClusterNode[] {
     return [...this.#nodes.values()].filter(({ link }) => link.ready);
   }
 
-  /** Why no node lets us in, while none does. */
+  /** Why the nodes refuse the connection, while no node is usable. */
   get refusal(): Error | undefined {
     return this.usable.length > 0 ? undefined : this.#links.find(({ refusal }) => refusal !== undefined)?.refusal;
   }
 
-  /** What went wrong last with one of them. */
+  /** The last error of one of the nodes. */
   get lastError(): Error | undefined {
     return this.#links.find(({ lastError }) => lastError !== undefined)?.lastError;
   }
 
-  /** Connects to a node, unless that is done. */
+  /** Connects to a node, unless it is connected already. */
   open(address: NodeAddress): ClusterNode {
     const key = nodeKey(address);
     let node = this.#nodes.get(key);
@@ -62,14 +62,14 @@ export class NodePool {
     return node;
   }
 
-  /** A command was redirected to this node: it is to stay for a while. */
+  /** Opens the target of a redirect and keeps it for a while. */
   openForAWhile(address: NodeAddress): ClusterNode {
     const node = this.open(address);
     node.keepUntil = performance.now() + KEEP_MS;
     return node;
   }
 
-  /** Connects to all these and leaves the others. */
+  /** Connects to all these nodes and closes the others. */
   retain(masters: ReadonlyMap<string, NodeAddress>): void {
     for (const address of masters.values()) this.open(address);
     const now = performance.now();
@@ -90,7 +90,7 @@ export class NodePool {
   }
 }
 
-/** How long a node may take to answer a question about its cluster, in ms; then another one is asked. */
+/** How long a node may take to answer a question about its cluster, in ms; then another node is asked. */
 const TIMEOUT_MS = 1_000;
 
 /** The reply of a node, or an error when it takes too long. */

@@ -3,11 +3,11 @@ import { SLOT_COUNT } from '../../util/names';
 import { nodeKey, parseNodeKey } from '../link/connectionOptions';
 
 /**
- * Which master serves which slot of a cluster, as far as is known.
+ * The master of each slot of a cluster, as far as it is known.
  *
  * | slots     | owner          |
  * |-----------|----------------|
- * | 0 … 16383 | `host:port` of its master, or nobody |
+ * | 0 … 16383 | `host:port` of its master, or none |
  */
 export class SlotMap {
   readonly #translate: (address: NodeAddress) => NodeAddress;
@@ -15,7 +15,7 @@ export class SlotMap {
   #masters = new Map<string, NodeAddress>();
   #replicas = new Map<string, NodeAddress>();
 
-  /** @param translate - from addresses as announced to those that can be reached */
+  /** @param translate - from announced addresses to those that can be reached */
   constructor(translate: (address: NodeAddress) => NodeAddress) {
     this.#translate = translate;
   }
@@ -40,7 +40,7 @@ export class SlotMap {
     return !this.#owners.includes(undefined);
   }
 
-  /** The key of the master of each slot, as the last answer and the redirections since said. */
+  /** The key of the master of each slot, by the last answer and the redirects since. */
   get owners(): readonly (string | undefined)[] {
     return this.#owners;
   }
@@ -51,10 +51,10 @@ export class SlotMap {
   }
 
   /**
-   * Takes over what a node answered to `CLUSTER SLOTS`.
+   * Takes over a node's answer to `CLUSTER SLOTS`.
    * @param reply - `[from, to, [host, port, …] of the master, … of its replicas]` for each range
-   * @param asked - the node; a range without a host is its own
-   * @returns `moved`: a slot that had an owner has another one now; `grown`: slots without an owner have one
+   * @param asked - the node that answered; a range without a host is its own
+   * @returns `moved`: a slot with an owner has another owner now; `grown`: slots without an owner have one now
    */
   load(reply: unknown, asked: NodeAddress): 'same' | 'grown' | 'moved' {
     const before = this.#owners;
@@ -73,9 +73,9 @@ export class SlotMap {
   }
 
   /**
-   * Takes over what a redirection says.
+   * Takes over a redirect.
    * @param reply - `MOVED 3999 127.0.0.1:6381`, or the same with `ASK`, which changes nothing
-   * @param asked - who answered so; an answer without a host means its own
+   * @param asked - the node that answered; an answer without a host means that node
    * @returns the node it names
    */
   redirect(reply: string, asked: NodeAddress): NodeAddress | undefined {

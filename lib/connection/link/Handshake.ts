@@ -7,48 +7,51 @@ import { isOfReadyCheck, READY_CHECK_TEXT } from './ioredisCompat';
 import { LoginError } from './Logins';
 import { isReply, isReset, isTemporary } from './replyErrors';
 
-/** A connection that was refused something is left after so many ms, and made anew. Nothing is sent on it meanwhile. */
+/**
+ * A connection on which a command was refused is closed after this many ms and replaced. Nothing is sent on it
+ * meanwhile.
+ */
 const REFUSED_MS = 1_000;
 /** The same where the server could not serve it just then. */
 const BUSY_MS = 200;
 /**
- * What ioredis does not report: the server turns the connection away before it reads a command, and ioredis takes that
- * for the answer to a command whose failure it ignores; or it has no password although one was given.
+ * What ioredis does not report: the server refuses the connection before it reads a command, and ioredis takes that
+ * for the answer to a command whose failure it ignores; or the server has no password although one was given.
  */
 const TURNED_AWAY =
   /^-((?:ERR max number of clients|DENIED |ERR AUTH <password> called without|ERR Client sent AUTH, but|ERR wrong number of arguments for 'auth').*?)\r?$/m;
-/** ioredis asks again by itself, and says nothing about it. */
+/** ioredis asks again by itself, and does not report it. */
 const LOADING = /^loading:1\r?$/m;
 
-/** What a proxy, or a managed service, says that has no INFO for anybody. */
+/** The answer of a proxy, or a managed service, that does not offer INFO to clients. */
 const NO_INFO = /unknown command|unsupported|disabled|\bnot (?:available|support|allowed|permitted)/i;
 
-/** What ioredis, of version 6 and 5, says of an answer that Redis cannot give. */
+/** The error of ioredis, versions 6 and 5, for an answer that Redis cannot give. */
 const NO_RESP = /(?:Unknown RESP type|Protocol error, got) .+? Please report this\.?/s;
 /** The same where the answer is a TLS alert. */
 const ALERT = /RESP type 21 |got "(?:\\u0015|\x15)/;
-/** How it ends where TLS was expected of a server that does not speak it. */
+/** How a connection ends when TLS is used with a server that does not speak it. */
 const NO_TLS = /ETIMEDOUT|wrong version number|packet length too long|before secure TLS/;
 
-/** A text of ioredis, with words of ours where it says how its parser failed. */
+/** The text of ioredis, with our words in place of the details of its parser. */
 export function withoutParser(text: string): string {
   return text.replace(NO_RESP, (found) =>
     ALERT.test(found) ? TLS_HINTS.theirs : 'no Redis answers there: what came is not its protocol',
   );
 }
 
-/** Called when something went wrong. @param refused - the server turned us away for good */
+/** Called on trouble. @param refused - the server refuses the connection for good */
 export type TellTrouble = (error: Error, refused: boolean) => void;
 
 /**
- * A connection from being open to being of use. SELECT, AUTH and HELLO belong to it: where the server refuses one of
- * them, the connection is not what was asked for, and ioredis would go on with it (in database 0, where other people's
- * locks are). So nothing may be sent on it, and it is made anew after a pause.
+ * The steps from an open connection to a usable one. SELECT, AUTH and HELLO belong to them: where the server refuses
+ * one of these, ioredis would go on anyway (in database 0, which has the locks of other applications). So nothing may
+ * be sent on such a connection, and it is opened again after a pause.
  *
- * It also gives up a connection that opens and then says nothing: a process that is stopped still has a kernel that
- * accepts. ioredis would wait for it for ever, while another server may long have taken over.
+ * It also closes a connection that opens and then stays silent: the kernel of a stopped process still accepts
+ * connections. ioredis would wait for ever, while another server may long have taken over.
  *
- * States: closed -> open -> (refused) -> of use -> closed ...
+ * States: closed -> open -> (refused) -> usable -> closed ...
  */
 export class Handshake {
   readonly #redis: Redis;
@@ -57,12 +60,12 @@ export class Handshake {
   #timer: NodeJS.Timeout | undefined;
   #refused = false;
   #stopReading: (() => void) | undefined;
-  /** Where the open connection leads, as long as it has said nothing; not over TLS, where a refusal is no text. */
+  /** The address of the open connection while the server has sent nothing; not with TLS, where a refusal is no text. */
   #silent: net.NetConnectOpts | undefined;
   #stopHearing: (() => void) | undefined;
 
   /**
-   * @param limitMs - how long a connection may take from being open to being of use, in ms
+   * @param limitMs - how long a connection may take from open to usable, in ms
    * @param tell - called with refusals, and with every other `error` event of the connection
    */
   constructor(redis: Redis, limitMs: number, tell?: TellTrouble) {
@@ -75,20 +78,20 @@ export class Handshake {
       this.done();
     });
     redis.on('end', () => this.#stopHearing?.());
-    // Without a listener ioredis prints to the console; the error is the cause of what the callers get.
+    // Without a listener ioredis prints to the console. The error becomes the cause of the callers' errors.
     redis.on('error', (error: Error) => {
-      // ioredis hears the first error of a socket only. TLS may have another one: the alert of the server.
+      // ioredis reports only the first error of a socket. TLS may have a second one: the alert of the server.
       if (redis.stream?.listenerCount('error') === 0) redis.stream.on('error', () => undefined);
       this.#failed(error);
     });
   }
 
-  /** Whether the server refused a part of it. Such a connection may not be used, whatever ioredis says. */
+  /** Whether the server refused a step. Such a connection may not be used, even if ioredis calls it ready. */
   get refused(): boolean {
     return this.#refused;
   }
 
-  /** It is of use, or closed. */
+  /** The connection is usable, or closed. */
   done(): void {
     clearTimeout(this.#timer);
     this.#stopReading?.();
@@ -140,10 +143,10 @@ export class Handshake {
     }
     if (isReset(error)) {
       if (this.#silent !== undefined) return this.#hear(this.#silent, error);
-      // What follows a reset says less than what we are about to hear.
+      // The error after a reset says less than the reply that we are about to read.
       if (this.#stopHearing !== undefined) return;
     }
-    // What follows a refusal (a reset of the connection) says less than it.
+    // The error that follows a refusal (a reset of the connection) says less than the refusal.
     if (reply === undefined) return this.#refused ? undefined : this.#tell?.(driverError(error), isRefusal(error));
     const forNow = isTemporary(reply);
     this.#refused = true;
@@ -151,7 +154,7 @@ export class Handshake {
     this.#tell?.(reply, !forNow);
   }
 
-  /** The connection was reset before we could read anything: finds out whether the server has something to say. */
+  /** The connection was reset before we could read anything: checks whether the server has something to say. */
   #hear(address: net.NetConnectOpts, error: Error): void {
     this.#silent = undefined;
     this.#stopHearing?.();
@@ -171,7 +174,7 @@ export class Handshake {
   }
 }
 
-/** Where it leads: as the socket says, which has forgotten it where the server was quick to close, else as asked for. */
+/** The address of the server: from the socket, or, when a quick close made the socket forget it, from the options. */
 function addressOf({ options, stream }: Redis): net.NetConnectOpts | undefined {
   if (options.tls) return undefined;
   if (options.path) return { path: options.path };
@@ -181,30 +184,33 @@ function addressOf({ options, stream }: Redis): net.NetConnectOpts | undefined {
   return asked ? { host: options.host, port: options.port! } : undefined;
 }
 
-/** What the server said, where the error is that. */
+/** The reply of the server, where the error is one. */
 function replyOf(error: Error): Error | undefined {
   if (isReply(error)) return driverError(error);
   return READY_CHECK_TEXT.test(error.message) ? replyError(error.message.replace(READY_CHECK_TEXT, '')) : undefined;
 }
 
-/** In errors that are no replies, but report some (of a sentinel, of a node among several), or of a certificate. */
+/**
+ * For errors that are no replies but contain some (of a sentinel, of one of several nodes), or are about a
+ * certificate.
+ */
 const NO_ENTRY = /\b(NOAUTH|WRONGPASS|NOPERM|DENIED)\b|invalid password|certificate|\bERR_TLS_CERT/i;
 
-/** Permanent: retrying cannot help. */
+/** Permanent: a retry cannot help. */
 function isRefusal(error: Error): boolean {
   return NO_ENTRY.test(error.message) || NO_ENTRY.test((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** A server that turns us away says so at once; one that waits for us to speak has nothing to say. */
+/** A server that refuses a connection says so at once; one that waits for the client's first command sends nothing. */
 const LISTEN_MS = 250;
 
 /**
- * Connects to a server and listens, without a word of our own. A server that has no room for another client, or that
- * takes none from another host, says why and closes. Where we have sent something by then, the kernel resets the
- * connection, and what it said is lost.
+ * Connects to a server and reads without sending anything. A server that has no room for another client, or accepts
+ * none from another host, says why and closes. If we have sent something by then, the kernel resets the connection,
+ * and the message is lost.
  *
- * @param done - called once with what it said, '' for nothing; not after the returned function has been called
- * @returns ends it
+ * @param done - called once with the message, '' for none; not after the returned function has been called
+ * @returns a function that ends it
  */
 function hearRefusal(address: net.NetConnectOpts, done: (text: string) => void): () => void {
   return runOutside(() => {
