@@ -10,7 +10,7 @@ import { ownOptions } from './link/ownOptions';
 /** Settings that can be sent to another thread. They hold secrets, as plain text. */
 export interface PackedSettings {
   readonly settings: unknown;
-  /** For a client of the user: how to make one like it. */
+  /** How to make another client like the user's own one. */
   readonly client: PackedClient | undefined;
 }
 
@@ -20,7 +20,7 @@ interface PackedClient {
   readonly options: object;
 }
 
-/** Options of a client that its copies do not use, or that they have of their own. */
+/** Options of a client that its copies do not use, or set themselves. */
 const UNUSED = new Set([
   ...Object.keys(ownOptions),
   'sentinelReconnectStrategy',
@@ -30,11 +30,11 @@ const UNUSED = new Set([
 ]);
 
 /**
- * Packs the settings of a connection for another thread. Names stay behind: the thread is given keys. So does what is
- * asked for credentials: the thread asks this one (`portLogins`).
+ * Packs the settings of a connection for another thread. Name mappers are left out: the thread is given keys. So are
+ * `credentials`: the thread asks this one for logins (`portLogins`).
  *
- * @throws ConfigError if a setting is a function, which no other thread can be given; it names the setting; or where the
- *   runtime has no threads that serve
+ * @throws ConfigError if a setting is a function, which cannot be sent to another thread; it names the setting; or
+ *   where the threads of the runtime do not suffice
  */
 export function packSettings(settings: Settings): PackedSettings {
   refuseRuntime(process.versions);
@@ -49,8 +49,8 @@ export function packSettings(settings: Settings): PackedSettings {
 }
 
 /**
- * Bun and Deno do not give a thread's reports to code that asks for them without a turn of the event loop
- * (`receiveMessageOnPort`): after a turn that took long every lock would be reported as lost, although it was renewed.
+ * Bun and Deno deliver a thread's messages only after a turn of the event loop (`receiveMessageOnPort`): after a long
+ * turn every lock would be reported as lost, although the thread renewed it.
  *
  * @throws ConfigError there
  */
@@ -87,11 +87,11 @@ function packClient(client: Redis | Cluster): PackedClient {
   };
 }
 
-/** A client with the same options, which does not connect: it is there to be duplicated. */
+/** A client with the same options that does not connect: it exists to be duplicated. */
 function unpackClient({ isCluster, startupNodes, options }: PackedClient): Redis | Cluster {
   const own = unpack(options) as RedisOptions;
   if (!isCluster) return new Redis({ ...own, lazyConnect: true } as never);
-  // Names are looked up when a connection is opened.
+  // Names are resolved when a connection is opened.
   const dnsLookup = (name: string, found: (error: null, address: string) => void): void => found(null, name);
   return new Cluster(startupNodes as never, { ...own, dnsLookup, lazyConnect: true } as never);
 }
@@ -122,7 +122,7 @@ function unpack(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, unpack(one)]));
 }
 
-/** Another thread gets a Buffer as a plain Uint8Array. */
+/** Another thread receives a Buffer as a plain Uint8Array. */
 function bufferOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

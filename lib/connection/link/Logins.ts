@@ -9,17 +9,17 @@ import { driverError } from './driverError';
 import type { Login, LoginSource } from './loginSources';
 import { isReply } from './replyErrors';
 
-/** A login is renewed when this part of its time is over. */
+/** A login is renewed when this part of its lifetime is over. */
 const RENEW_PART = 0.8;
-/** ... but no sooner than this, in ms: a token that is always about to expire must not flood whoever issues it. */
+/** ... but no sooner than this, in ms: a token that is always about to expire must not flood its issuer. */
 const MIN_RENEW_MS = 100;
-/** The first and the longest pause before a login that could not be renewed is tried again, in ms. */
+/** The first and the longest pause before the next attempt to renew a login, in ms. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
 
-/** A connection was not logged in. */
+/** The login of a connection failed. */
 export class LoginError extends Error {
-  /** Whether no connection has been logged in for so long that callers need not wait for the next attempt. */
+  /** Whether logins have failed for so long that callers need not wait for the next attempt. */
   readonly final: boolean;
 
   static {
@@ -33,10 +33,10 @@ export class LoginError extends Error {
 }
 
 /**
- * The end of a search among several servers: if some of them refused the login, it was a login that failed, and it is
- * as final as they say.
+ * The error of a search among several servers: if some of them refused the login, it is a LoginError, and as final as
+ * those refusals.
  *
- * @param reasons - why each of them was no use
+ * @param reasons - why each of the servers could not be used
  */
 export function searchError(end: Error, reasons: readonly unknown[]): Error {
   const logins = reasons.filter((one) => one instanceof LoginError);
@@ -45,32 +45,33 @@ export function searchError(end: Error, reasons: readonly unknown[]): Error {
   return new LoginError(end, isFinal);
 }
 
-/** How a live connection is logged in again: by AUTH, or, where it may not send that, by another one in its place. */
+/** How a live connection is logged in again: by AUTH, or, where AUTH cannot be sent, by a new connection. */
 export type Renew = { readonly auth: (args: string[]) => Promise<unknown> } | { readonly reopen: () => void };
 
-/** What is known of a socket that is logged in. */
+/** What is known of a logged-in socket. */
 interface LoggedIn {
   readonly request: CredentialsRequest;
   /** How long its login is valid, in ms. */
   readonly expiresIn: number | undefined;
 }
 
-/** How long things may take, in ms. */
+/** The time limits, in ms. */
 export type LoginLimits = Omit<AuthenticateOptions, 'secure'>;
 
 /**
- * Logs the connections of one client in, and again before their logins expire: with passwords that change while it
- * lives.
+ * Logs the connections of one client in, and again before their logins expire: for passwords that change while the
+ * client lives.
  *
- * A connection is: asked for a login -> opened -> logged in -> of use -> (most of its time is over) logged in again ...
- * What fails is tried again: a new connection by ioredis' pauses, a live one by its own.
+ * A connection is: login requested -> opened -> logged in -> usable -> (most of its lifetime is over) logged in again
+ * ...
+ * Failures are retried: a new connection after ioredis' pauses, a live one after its own.
  */
 export class Logins {
   readonly #source: LoginSource;
   readonly #limits: LoginLimits;
   readonly #sockets = new WeakMap<Socket, LoggedIn>();
   readonly #kept = new Map<Redis, () => void>();
-  /** Since when (monotonic) connections fail to be logged in, and none has been. */
+  /** Since when (monotonic) every login has failed. */
   #failingSince: number | undefined;
 
   constructor(source: LoginSource, limits: LoginLimits) {
@@ -90,7 +91,7 @@ export class Logins {
    * Opens a socket and logs it in.
    *
    * @param open - opens it; called when the login is known
-   * @param unwanted - aborts when nobody wants it any more
+   * @param unwanted - aborts when the connection is no longer needed
    * @throws LoginError, or the error of the socket
    */
   async open(request: CredentialsRequest, secure: boolean, open: () => Socket, unwanted: AbortSignal): Promise<Socket> {
@@ -111,15 +112,15 @@ export class Logins {
   }
 
   /**
-   * Keeps a connection logged in from when it is of use until it has ended.
-   * @param how - how it is done
-   * @returns ends it at once
+   * Keeps a connection logged in from when it is usable until it ends.
+   * @param how - how to log it in again
+   * @returns a function that ends this at once
    */
   keep(redis: Redis, how: Renew): () => void {
     let timer: NodeJS.Timeout | undefined;
     let failures = 0;
     const over = new AbortController();
-    /** Counts the connections and the renewals: what belongs to an earlier one is ignored. */
+    /** Counts the connections and the renewals: results of earlier ones are ignored. */
     let count = 0;
     const renewIn = (ms: number): void => {
       clearTimeout(timer);
@@ -140,7 +141,7 @@ export class Logins {
         if (number === count) schedule(login.expiresIn);
       } catch (error) {
         if (number !== count) return;
-        // A connection that was just lost has refused nothing: the next one is logged in anyway.
+        // A connection that was just lost has refused nothing: the next one logs in anyway.
         if (login === undefined || isReply(error as Error)) this.#source.refused?.(driverError(error as Error), login);
         renewIn(jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures++, 10), MAX_PAUSE_MS)));
       }

@@ -14,21 +14,21 @@ import { isReply } from './replyErrors';
 export interface FinderOptions {
   /** What connections need to log in. */
   readonly connection: OwnRedisOptions;
-  /** How long a server may take to say what it is, in ms. */
+  /** How long a server may take to report its role, in ms. */
   readonly timeout: number;
   /** Pause between two rounds that found no master, in ms. */
   readonly pause: number;
 }
 
 /**
- * Finds the one of some servers that is the master: asks all at once, and the first that says so is it.
- * Searches that meet share one answer.
+ * Finds the master among some servers: asks all at once, and takes the first that reports this role.
+ * Concurrent searches share one answer.
  */
 export class MasterFinder {
   readonly #nodes: readonly NodeAddress[];
   readonly #options: FinderOptions;
   #round: Promise<NodeAddress> | undefined;
-  /** Those who search; the connections of a round are closed when the last has gone. */
+  /** The running searches; the connections of a round are closed when the last search ends. */
   #searches = 0;
   readonly #open = new Set<Redis>();
 
@@ -38,10 +38,10 @@ export class MasterFinder {
   }
 
   /**
-   * Searches until there is one.
+   * Searches until a master is found.
    *
-   * @param trouble - called after each round that found none
-   * @param unwanted - aborts: rejects at once; a client that is shut down leaves no timer and no socket behind (B10)
+   * @param trouble - called after each round without a master
+   * @param unwanted - aborts: rejects at once; a client that is shut down keeps no timer and no socket (B10)
    */
   async find(trouble: (error: Error) => void, unwanted: AbortSignal): Promise<NodeAddress> {
     const ended = once(unwanted, 'abort').then(() => Promise.reject(unwanted.reason as Error));

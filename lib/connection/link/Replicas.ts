@@ -2,14 +2,14 @@ import pDefer, { type DeferredPromise } from 'p-defer';
 import { callerContext, runOutside, type Context } from '../../util/outside';
 import { isReply } from './replyErrors';
 
-/** After so many ms the number of replicas is read again, if commands are sent: one may have been added. */
+/** The number of replicas is read again after this many ms, if commands are sent: one may have been added. */
 const MAX_AGE_MS = 30_000;
-/** The same without a replica: after a failover the old master comes back as the replica of the new one. */
+/** The same while there is no replica: after a failover the old master comes back as a replica of the new one. */
 const MAX_AGE_ALONE_MS = 1_000;
-/** What a server says that has no WAIT, or does not let us use it. */
+/** The reply of a server that has no WAIT, or does not let this user run it. */
 const NO_WAIT = /unknown command|NOPERM|not (?:available|supported|allowed)/i;
 
-/** What the replicas of a master are asked through: the connection whose writes they are to confirm. */
+/** The connection whose writes the replicas are to confirm. */
 export interface ReplicaChannel {
   /** Sends a command. */
   send(command: string, args: (string | number)[]): Promise<unknown>;
@@ -17,46 +17,49 @@ export interface ReplicaChannel {
   last(action: () => void): void;
 }
 
-/** What became of a confirmation: how many replicas, or why nobody knows; `undefined` where nobody could be asked. */
+/**
+ * The result of a confirmation: the number of replicas, or why it is unknown; `undefined` where no replica could be
+ * asked.
+ */
 export type Confirmation = number | Error | undefined;
 
 /** One WAIT. */
 interface Confirming extends DeferredPromise<Confirmation> {
-  /** Of the first caller whose write it is to confirm; the others of that turn share it. */
+  /** That of the first caller whose write it confirms; the other callers of that turn share it. */
   readonly context: Context;
 }
 
 /**
- * The replicas of the master a connection leads to, and what they confirm (WAIT) of its writes.
+ * Counts the replicas of a connection's master, and asks them to confirm its writes (WAIT).
  *
- * WAIT covers all that was written before, so all scripts of one turn share one, which travels together with them.
- * It also blocks the connection: while one is under way, those that come meanwhile share the next. A replica that
- * hangs so costs everybody its time-out once or twice, however many there are.
+ * WAIT covers all earlier writes, so all scripts of one turn share one WAIT, which is sent together with them. It
+ * also blocks the connection: while one WAIT is under way, the scripts that come meanwhile share the next. So a
+ * replica that hangs costs every caller its time-out once or twice, however many callers there are.
  */
 export class Replicas {
   readonly #channel: ReplicaChannel;
   readonly #timeoutMs: number;
   #count = 0;
   #readAt = -Infinity;
-  /** The question how many there are, while it is under way. */
+  /** The request for the number of replicas, while it is under way. */
   #reading: Promise<string | undefined> | undefined;
   /** Counts the connections. */
   #connection = 0;
-  /** The WAIT to come. */
+  /** The next WAIT. */
   #next: Confirming | undefined;
   /** The WAIT under way. */
   #current: Confirming | undefined;
-  /** The server has no WAIT, or does not let us use it. */
+  /** The server has no WAIT, or does not let this user run it. */
   #off = false;
 
-  /** @param timeoutMs - how long they may take (`slavesSyncTimeout`) */
+  /** @param timeoutMs - how long the replicas may take (`slavesSyncTimeout`) */
   constructor(channel: ReplicaChannel, timeoutMs: number) {
     this.#channel = channel;
     this.#timeoutMs = timeoutMs;
   }
 
   /**
-   * Asks the master how many it has. Rejects never; without an answer they are as many as before.
+   * Asks the master for the number of its replicas. Never rejects; without an answer the number stays as it was.
    * @returns the server's role, `master` or `slave`, if it answers
    */
   read(): Promise<string | undefined> {
@@ -81,14 +84,14 @@ export class Replicas {
   }
 
   /**
-   * How many confirm what is sent in this turn. Rejects never.
-   * @returns `undefined` where there is nobody to ask
+   * How many replicas confirm the commands sent in this turn. Never rejects.
+   * @returns `undefined` where there is no replica to ask
    */
   confirm(): Promise<Confirmation> | undefined {
     if (this.#off) return undefined;
     const ageMs = performance.now() - this.#readAt;
     if (this.#count === 0) {
-      // Asked behind the write: a replica that comes later gets it with everything else.
+      // Counted after the write: a replica that joins later gets the write with the rest of the data.
       const reading = this.#reading ?? (ageMs > MAX_AGE_ALONE_MS ? this.read() : undefined);
       return reading === undefined ? undefined : this.#confirmAfter(reading);
     }
@@ -100,7 +103,7 @@ export class Replicas {
     return this.#next.promise;
   }
 
-  /** The connection is gone, and with it what its server knows of our writes: it can never be known. */
+  /** The connection is gone. Whether the replicas have its last writes can never be known. */
   lost(): void {
     this.#connection++;
     for (const round of [this.#current, this.#next]) round?.resolve(lost());

@@ -9,37 +9,38 @@ import { Replicas, type Confirmation } from './Replicas';
 import { isReply, isReset, unsent } from './replyErrors';
 import { TLS_HINTS } from './driverError';
 
-/** A connection is given up when commands have timed out on it for so many times the command time-out. */
+/** A connection is replaced when commands have timed out on it for this many command time-outs. */
 const SILENT_TIMEOUTS = 2;
 
-/** A connection that was silent for so long, in ms, may have been forgotten by a proxy or a firewall on the way ... */
+/** After a silence this long, in ms, a proxy or a firewall on the way may have dropped the connection ... */
 const SILENT_MS = 10_000;
-/** ... so the first answer after that may take only this part of the command time-out. */
+/** ... so the first answer after it may take only this part of the command time-out. */
 const SILENT_PART = 1 / 3;
 
-/** What a link to one server needs to know. */
+/** The settings of a link to one server. */
 export interface StandaloneOptions {
-  /** Where it leads, for errors. */
+  /** The address, for errors. */
   readonly address: string;
   /** Longest time for a reply, in ms. */
   readonly timeout: number;
   /** How long replicas may take to confirm, in ms; 0: they are never asked. */
   readonly syncTimeout: number;
-  /** Asks the server so often whether it is the master, in ms, and leaves it when it is not. @default never */
+  /** How often to check that the server is the master, in ms; the link leaves it when it is not. @default never */
   readonly roleInterval?: number | undefined;
-  /** Keeps it logged in, where passwords change. */
+  /** Keeps the connection logged in, where passwords change. */
   readonly logins?: Logins | undefined;
-  /** Called when it is closed. */
+  /** Called when the link is closed. */
   readonly onClose?: (() => void) | undefined;
-  /** Called when a command went unanswered: other connections that lead there may be dead, too. */
+  /** Called when a command got no answer: other connections to that server may be dead, too. */
   readonly onSilence?: () => void;
 }
 
 /**
- * One connection to one server: the only one, the master that others name, or a node of a cluster. ioredis reconnects
- * it; see {@link ownOptions}.
+ * One connection to one server: the only one, the master that others name, or a node of a cluster. ioredis
+ * reconnects; see {@link ownOptions}.
  *
- * States: connecting -> open (replicas are counted) -> ready -> (lost) connecting ...; refused while no one lets us in.
+ * States: connecting -> open (replicas are counted) -> ready -> (lost) connecting ...; refused while the server
+ * refuses it.
  */
 export class StandaloneLink implements Link {
   events: LinkEvents | undefined;
@@ -58,9 +59,9 @@ export class StandaloneLink implements Link {
   #again = false;
   #roleTimer: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** The check for the first answer after a silence, and how much had come before it. */
+  /** The check for the first answer after a silence, and the bytes read before it. */
   #firstAnswer: { readonly timer: NodeJS.Timeout; readonly bytes: number } | undefined;
-  /** Counts the connections: what belonged to an earlier one is ignored. */
+  /** Counts the connections: events of an earlier one are ignored. */
   #connection = 0;
   #lastError: Error | undefined;
   /** Since when (monotonic) there is no connection. */
@@ -68,7 +69,7 @@ export class StandaloneLink implements Link {
   #refusal: Error | undefined;
   /** When a command was last sent (monotonic). */
   #sentAt = performance.now();
-  /** Since when (monotonic) commands have been sent and nothing at all has come back after these bytes. */
+  /** Since when (monotonic) commands have been sent without any answer after these bytes. */
   #silence: { readonly since: number; readonly bytes: number } | undefined;
 
   /** @param redis - a connection of ours, made with {@link ownOptions} */
@@ -93,17 +94,17 @@ export class StandaloneLink implements Link {
     redis.on('close', () => this.#closed());
   }
 
-  /** Whether it can be used. */
+  /** Whether the connection can be used. */
   get ready(): boolean {
     return this.#ready && this.#redis.status === 'ready' && this.#redis.stream.writable;
   }
 
-  /** The number of its connection, counted up when that is lost. */
+  /** The number of the connection, counted up when one is lost. */
   get connection(): number {
     return this.#connection;
   }
 
-  /** Opens a new connection in the place of this one, unless that has been done. */
+  /** Replaces this connection with a new one, unless that has been done. */
   replace(connection: number): void {
     if (connection === this.#connection && this.ready) this.#reconnect();
   }
@@ -134,7 +135,7 @@ export class StandaloneLink implements Link {
     return confirmed === undefined ? reply : acknowledged(reply, confirmed, replicaAck!);
   }
 
-  /** Sends a command to a node that is about to take over its slot: in one write with the word that allows it. */
+  /** Sends a command to a node that is about to take over its slot, in one write with ASKING. */
   ask(command: string, args: CommandArgs, replicaAck: ReplicaAck | undefined): Promise<unknown> {
     if (this.ready) this.#write('asking', []).catch(() => undefined);
     return this.send(command, args, undefined, replicaAck);
@@ -145,16 +146,16 @@ export class StandaloneLink implements Link {
     if (this.#silence?.bytes !== bytes) this.#silence = { since: sentAt, bytes };
     this.#options.onSilence?.();
     if (performance.now() - this.#silence.since < SILENT_TIMEOUTS * this.#options.timeout) return;
-    // Others of the same stall have given it up.
+    // Another command of the same stall has already replaced the connection.
     if (!this.ready) return;
-    // It looks open but is dead (a cable, a firewall, a process that hangs): only a new one can help.
+    // The connection is open but dead (a cable, a firewall, a process that hangs): only a new one can help.
     this.#silence = undefined;
     this.#reconnect();
   }
 
   /**
-   * What is under way on it is sent again on the next one, where it may be repeated. A command that goes unanswered like
-   * the one before does not put the look off.
+   * Replaces the connection if it stays silent. Its unanswered commands are sent again on the next one, where they may
+   * be repeated. A further command without an answer does not postpone the check.
    */
   #mayBeForgotten(): void {
     const { bytesRead: bytes } = this.#redis.stream;
@@ -177,7 +178,7 @@ export class StandaloneLink implements Link {
     this.replace(this.#connection);
   }
 
-  /** Finds out whether the server is still there: another connection to it is not answered. */
+  /** Checks whether the server is still there, when another connection to it gets no answer. */
   probe(): void {
     if (!this.ready || this.#probe !== undefined) return;
     runOutside(() => {
@@ -206,7 +207,7 @@ export class StandaloneLink implements Link {
     return this.#send(command, args, this.#batch);
   }
 
-  /** Outside: the next connection would keep the context in which this one is given up. */
+  /** Outside any context: the next connection would keep the context in which this one is closed. */
   #reconnect(): void {
     runOutside(() => this.#redis.disconnect(true));
   }
@@ -249,7 +250,7 @@ export class StandaloneLink implements Link {
   }
 
   #trouble(error: Error, refused: boolean): void {
-    // A server without room for us often resets the connection before what it says can be read.
+    // A server without room for another client often resets the connection before its message can be read.
     if (this.#lastError === undefined || !isReply(this.#lastError) || !isReset(error)) this.#lastError = error;
     if (!refused) return;
     this.#refusal = error;

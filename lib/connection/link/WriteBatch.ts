@@ -1,16 +1,16 @@
 import type { Redis } from 'ioredis';
 import { runOutside } from '../../util/outside';
 
-/** What is written at once at most, in commands: the server works on the first while the next are being made. */
+/** The most commands in one write: the server works on the first while the next are being made. */
 const MAX_COMMANDS = 16;
 
 /**
- * Collects the commands that one turn of the event loop sends and writes them together: a system call costs as much as
- * the making of a command. Given to ioredis as the stream of a command; it looks like that of a pipeline of ioredis,
- * which does the same.
+ * Collects the commands of one turn of the event loop and writes them together: a system call costs as much as making
+ * a command. Given to ioredis as the stream of a command; it has the shape of ioredis' own pipeline, which does the
+ * same.
  *
- * A command that is alone on the connection is not kept, unless something must travel with it: nothing can be saved,
- * and the server works on it while this process finishes the turn.
+ * A command that is alone on the connection is written at once, unless something must travel with it: waiting would
+ * save nothing, and the server works on it while this process finishes the turn.
  */
 export class WriteBatch {
   readonly isPipeline = true;
@@ -26,15 +26,15 @@ export class WriteBatch {
   alone = false;
 
   /**
-   * @param redis - the connection; its socket is that of the time of writing
-   * @param keepsAll - whether a command that is alone is kept as well
+   * @param redis - the connection; its socket is read at the time of writing
+   * @param keepsAll - whether a command that is alone is collected as well
    */
   constructor(redis: Redis, keepsAll = false) {
     this.destination = { redis };
     this.#keepsAll = keepsAll;
   }
 
-  /** Takes one command. */
+  /** Adds one command. */
   write(data: string | Buffer): boolean {
     const isAlone = this.alone && this.#commands === 0 && !this.#keepsAll;
     if (isAlone || typeof data !== 'string') {
@@ -50,20 +50,23 @@ export class WriteBatch {
     return true;
   }
 
-  /** Has `action` send what comes after everything else of this turn. One at a time. */
+  /** Has `action` send its commands after all others of this turn. One at a time. */
   last(action: () => void): void {
     this.#last = action;
     this.#schedule();
   }
 
-  /** Writes what there is. */
+  /** Writes the collected commands. */
   flush(): void {
     if (this.#commands === 0) return;
     this.#commands = 0;
     this.#send();
   }
 
-  /** Outside: the socket would keep the caller's context, for example when it breaks by this and is opened anew. */
+  /**
+   * Outside any context: the socket would keep the caller's, for example when this write breaks it and it is opened
+   * anew.
+   */
   #send(): void {
     runOutside(this.#write);
   }

@@ -4,7 +4,7 @@ import { inTime } from '../../util/timing';
 import { hinted, replyError, TLS_ALERT, TLS_HINTS } from './driverError';
 import type { Login } from './loginSources';
 
-/** What an old server, or a sentinel without a password, says to AUTH: it lets everybody in. */
+/** What an old server, or a sentinel without a password, replies to AUTH: it accepts every client. */
 const NEEDS_NONE = /^ERR (?:AUTH <password> called without any password|Client sent AUTH, but no password is set)/;
 
 /** How a socket is logged in. */
@@ -26,15 +26,15 @@ export async function opened(stream: Socket, { secure, connectTimeout }: Authent
 }
 
 /**
- * Logs a socket in before ioredis has it, which knows only passwords that never change. So the password is neither in
- * the options of ioredis nor in a command that an error of it would carry.
+ * Logs a socket in before ioredis gets it: ioredis knows only passwords that never change. So the password is neither
+ * in the options of ioredis nor in a command that one of its errors would carry.
  */
 export async function authenticate(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
   const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
   if (reply.startsWith('-')) throw authError(reply, login);
 }
 
-/** As {@link authenticate}, for a sentinel: one that has no password refuses every login, so it is asked first. */
+/** As {@link authenticate}, for a sentinel. One without a password refuses every login, so this is checked first. */
 export async function authenticateIfAsked(stream: Socket, login: Login, options: AuthenticateOptions): Promise<void> {
   if (!(await exchange(stream, ['PING'], options)).startsWith('-NOAUTH')) return;
   const reply = await exchange(stream, ['AUTH', ...authArguments(login)], options);
@@ -46,14 +46,14 @@ export function authArguments({ username, password }: Login): string[] {
   return username === undefined ? [password] : [username, password];
 }
 
-/** What a server said to AUTH, without what was sent. */
+/** The reply to AUTH, without what was sent. */
 function authError(reply: string, login: Login): Error {
   return replyError(reply.slice(1), { name: 'auth', args: authArguments(login) });
 }
 
 /** Sends a command. @returns the first line of the reply */
 async function exchange(stream: Socket, words: readonly string[], options: AuthenticateOptions): Promise<string> {
-  // It may have been closed while its login was asked for.
+  // The socket may have closed while the login was requested.
   if (stream.destroyed) throw new Error('Connection is closed.');
   let text = '';
   const bulks = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
@@ -74,7 +74,7 @@ async function exchange(stream: Socket, words: readonly string[], options: Authe
   return text.slice(0, text.indexOf('\r\n'));
 }
 
-/** Waits for something of a socket, until it closes or takes too long. */
+/** Waits for an event of a socket, until it closes or takes too long. */
 async function settled(
   stream: Socket,
   ms: number,

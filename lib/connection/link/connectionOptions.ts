@@ -6,7 +6,7 @@ import type { Logins } from './Logins';
 import type { NatMapper, NodeAddress, SentinelTopology } from '../../config/Topology';
 import { ownOptionsOf, type OwnRedisOptions } from './ownOptions';
 
-/** An idle connection is tested by the operating system after so many ms. */
+/** The operating system probes an idle connection after this many ms. */
 const KEEP_ALIVE_MS = 30_000;
 
 /** The settings of connections. */
@@ -16,8 +16,8 @@ export interface ConnectionSettings extends Settings {
 }
 
 /**
- * What all connections of a client have in common. It holds secrets.
- * @param roleOf - what a server is, as far as that is known
+ * The options that all connections of a client share. They hold secrets.
+ * @param roleOf - the role of a server, as far as it is known
  */
 export function connectionOptions(
   settings: ConnectionSettings,
@@ -26,9 +26,9 @@ export function connectionOptions(
   return {
     ...ownOptionsOf(settings),
     ...nameOption(settings),
-    // Names that have only IPv6 addresses; ioredis 5 searches for IPv4 alone.
+    // For names with only IPv6 addresses; ioredis 5 resolves IPv4 alone.
     family: 0,
-    // So that the operating system finds out about a peer that is gone; ioredis 5 would leave it two hours.
+    // So that the operating system notices a peer that is gone; ioredis 5 would leave that for two hours.
     keepAlive: KEEP_ALIVE_MS,
     connectTimeout: settings.connectTimeout,
     db: settings.database,
@@ -49,7 +49,7 @@ export function sentinelOptions(settings: Settings, topology: SentinelTopology):
   const { masterName, sentinels, sentinelUsername, sentinelPassword, natMapper } = topology;
   return {
     name: masterName,
-    // The first once more: it may be the only one, and say only when asked that it wants a password.
+    // The first once more: it may be the only one, and ask for a password only with its first reply.
     sentinels: [...sentinels, ...(sharesPassword(settings, topology) ? sentinels.slice(0, 1) : [])],
     sentinelCommandTimeout: settings.timeout,
     ...(sentinelUsername !== undefined && { sentinelUsername }),
@@ -59,14 +59,14 @@ export function sentinelOptions(settings: Settings, topology: SentinelTopology):
   };
 }
 
-/** Whether sentinels may have the password of the servers, since they have none of their own. */
+/** Whether sentinels without a password of their own may get that of the servers. */
 function sharesPassword(settings: Settings, topology: SentinelTopology): boolean {
   return settings.password !== undefined && topology.sentinelPassword === undefined;
 }
 
 /**
- * Gives sentinels that ask for a password the one of the servers, where they have none of their own. Not before they
- * ask: one without password refuses every login. (Redisson: SentinelConnectionManager does the same.)
+ * Gives the password of the servers to sentinels that ask for one, where they have none of their own. Not before they
+ * ask: a sentinel without a password refuses every login. (Redisson: SentinelConnectionManager does the same.)
  *
  * @param redis - a connection with {@link sentinelOptions}, which ioredis reads anew for each sentinel
  */
@@ -80,7 +80,7 @@ export function sharePassword(redis: Redis, settings: Settings, topology: Sentin
   return redis;
 }
 
-/** A translation of addresses; the identity where there is none. */
+/** A translation of addresses; the identity where none is configured. */
 export function translator(mapper: NatMapper | undefined): (address: NodeAddress) => NodeAddress {
   return mapper === undefined ? (address) => address : (address) => mapper.map(address);
 }

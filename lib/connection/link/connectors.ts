@@ -15,27 +15,30 @@ import { TLS_HINTS } from './driverError';
 /** How a connection of ioredis gets its socket. */
 export type Connector = NonNullable<RedisOptions['Connector']>;
 
-/** Chooses a server. @param unwanted - aborts when nobody wants one any more: it ends at once, and leaves nothing */
+/**
+ * Chooses a server. @param unwanted - aborts when no server is needed any more: ends at once, without timers or
+ * sockets
+ */
 export type Choice = (trouble: (error: Error) => void, unwanted: AbortSignal) => Promise<NodeAddress>;
 
 /** How the sockets of a connector are logged in, where passwords change. */
 export interface LoginPlan {
   readonly logins: Logins;
-  /** What a server is, as far as that is known. */
+  /** The role of a server, as far as it is known. */
   readonly roleOf: (address: NodeAddress) => CredentialsRequest['role'];
 }
 
-/** The option of connections whose servers are as their options say, and which are logged in. */
+/** The option for connections that connect to the server in their options, and are logged in by us. */
 export function loginOption(logins: Logins | undefined, roleOf: LoginPlan['roleOf']): Pick<RedisOptions, 'Connector'> {
   return logins === undefined ? {} : { Connector: chosenConnector(undefined, false, { logins, roleOf }) };
 }
 
 /**
- * An ioredis connector (its option `Connector`) that has its server chosen anew each time it connects.
+ * An ioredis connector (its option `Connector`) that chooses its server anew at each connect.
  *
- * @param choose - must not reject while it is wanted, since ioredis would never connect again: it reports trouble and
- *   tries on; `undefined`: the server of the connection's options
- * @param masterOnly - whether a server that is a replica is left at once
+ * @param choose - must not reject while a server is needed, since ioredis would never connect again: it reports
+ *   trouble and tries again; `undefined`: the server in the connection's options
+ * @param masterOnly - whether to leave a server at once that is a replica
  * @param login - how its sockets are logged in; `undefined`: by ioredis
  */
 export function chosenConnector(choose: Choice | undefined, masterOnly: boolean, login?: LoginPlan): Connector {
@@ -74,7 +77,7 @@ export function chosenConnector(choose: Choice | undefined, masterOnly: boolean,
       try {
         return await login.logins.open(request, options.tls !== undefined, open, signal);
       } catch (error) {
-        // A connection for one question is not opened again: whoever asks gets the error.
+        // A connection for one question is not opened again: the caller gets the error.
         if (signal.aborted || options.retryStrategy === null) throw error;
         this.firstError = error as Error;
         return broken(this.#stream);
@@ -93,12 +96,12 @@ export function chosenConnector(choose: Choice | undefined, masterOnly: boolean,
   return ChosenConnector as never;
 }
 
-/** What ioredis takes for a socket that broke by an error, so that it connects anew. */
+/** What ioredis takes for a socket that an error has closed, so that it connects anew. */
 function broken(stream = new net.Socket()): net.Socket {
   return stream.destroy();
 }
 
-/** Each pause after a round in which no sentinel named a master is longer by so many ms ... */
+/** Each pause after a round in which no sentinel named a master grows by this many ms ... */
 const STEP_MS = 50;
 /** ... up to this one. */
 const MAX_PAUSE_MS = 1_000;
@@ -106,8 +109,8 @@ const MAX_PAUSE_MS = 1_000;
 type EmitError = (type: string, error: Error) => void;
 
 /**
- * The sentinel connector of ioredis, which can be ended: ioredis' own goes on with its pauses and its connections to
- * sentinels after a disconnect(), and keeps the process alive meanwhile (B10).
+ * The sentinel connector of ioredis, made to stop: after a disconnect(), ioredis' own goes on with its pauses and its
+ * connections to sentinels, and keeps the process alive meanwhile (B10).
  *
  * @param connectionName - of the connections to the sentinels
  * @param logins - how the master is logged in, where passwords change, ...
@@ -127,11 +130,11 @@ export function sentinelConnector(
   class EndableConnector {
     readonly #inner: SentinelConnector;
     readonly #secure: boolean;
-    /** Whether it speaks to the sentinels without TLS. */
+    /** Whether it connects to the sentinels without TLS. */
     readonly #plain: boolean;
     #loginError: Error | undefined;
     readonly #sentinels = new Set<Redis>();
-    /** What connections to sentinels failed with in this round. */
+    /** The errors of the connections to sentinels in this round. */
     #errors: Error[] = [];
     #unwanted = new AbortController();
 
@@ -145,7 +148,7 @@ export function sentinelConnector(
         let timer: NodeJS.Timeout | undefined;
         if (sentinel.options.lazyConnect !== true) {
           sentinel.on('error', (error: Error) => this.#errors.push(error));
-          // In place of ioredis' own time-out, whose timer goes on (before 5.11) after a command that was refused (B10).
+          // Replaces ioredis' own time-out, whose timer (before 5.11) goes on after a command that was refused (B10).
           delete sentinel.options.commandTimeout;
           const ask = (): unknown => (timer = setTimeout(() => sentinel.disconnect(), sentinelCommandTimeout));
           if (sentinelCommandTimeout !== undefined) sentinel.once('connect', ask);
@@ -201,10 +204,10 @@ export function sentinelConnector(
   return EndableConnector as never;
 }
 
-/** How ioredis says that a sentinel ended a connection. */
+/** The error of ioredis when a sentinel closed a connection. */
 const ENDED = /Last error: (?:Connection is closed|read ECONNRESET)(?=\.)/;
 
-/** ioredis would say that nobody tries again, and how its parser works. */
+/** The texts of ioredis would say that it does not try again, and describe its parser. */
 function withoutAdvice(error: Error, plain: boolean): Error {
   const message = withoutParser(error.message.replace(' and retry is disabled', ''));
   error.message = plain ? message.replace(ENDED, `$& (${TLS_HINTS.maybeTheirs})`) : message;

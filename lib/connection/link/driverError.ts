@@ -1,4 +1,4 @@
-/** What may be kept of a socket's error besides its message. */
+/** The fields of a socket error that are kept besides its message. */
 const PLAIN_FIELDS = ['code', 'errno', 'syscall', 'hostname', 'address', 'port'] as const;
 /**
  * Redis repeats the arguments of a command it does not know: `ERR unknown command 'X', with args beginning with: …`.
@@ -13,7 +13,7 @@ const SECRET_COMMANDS = /^(auth|hello)$/i;
 /** Arguments of those commands that are not secret, and common words. */
 const NO_SECRETS = /^(auth|setname|default|[23])$/i;
 /**
- * What Redis says to those commands in its own words. It repeats no password, whatever word of it the password may be.
+ * Redis' own words in replies to those commands. They contain no password, even where one equals one of the words.
  */
 const OWN_WORDS = [
   /^WRONGPASS invalid username-password pair or user is disabled\.?$/,
@@ -28,23 +28,23 @@ const OWN_WORDS = [
   /^NOPROTO unsupported protocol version$/,
   /^(?:LOADING Redis is loading|BUSY Redis is busy|MASTERDOWN Link with MASTER is down|DENIED Redis is running in protected mode)/,
 ];
-/** Instead of any other text that has a password among its words. */
+/** Replaces any other text in which a password is one of the words. */
 const LEFT_OUT = "(the server's words are left out: they repeat what was sent)";
 
-/** What ioredis hangs on the errors of its commands. */
+/** What ioredis attaches to the errors of its commands. */
 interface DriverError extends Error {
   readonly command?: { readonly name?: unknown; readonly args?: unknown };
   readonly errors?: readonly unknown[];
 }
 
-/** The copies made, so that one error stays one error; also copies, which are their own. */
+/** The copies made, so that one error gives one copy; a copy is its own copy. */
 const copies = new WeakMap<Error, Error>();
 
 /**
- * A copy of an error of the driver that may be shown to anybody: its name, its message and the fields of a socket
- * error. ioredis' own errors carry the command with its arguments (the password of AUTH, the text of a script), at
- * several places that differ between its versions. So nothing else is taken over. Every error that leaves this folder,
- * as itself or as a `cause`, goes through here.
+ * A copy of an error of the driver that is safe to show: its name, its message and the fields of a socket error.
+ * ioredis' own errors carry the command with its arguments (the password of AUTH, the text of a script), in several
+ * places that differ between its versions. So nothing else is copied. Every error that leaves this folder, as itself
+ * or as a `cause`, goes through here.
  */
 export function driverError(error: Error): Error {
   const known = copies.get(error);
@@ -71,7 +71,7 @@ export function driverError(error: Error): Error {
 /**
  * An error as Redis would have answered it, for what ioredis does not report.
  * @param text - e.g. `ERR max number of clients reached`
- * @param command - what it was the answer to, for what must not be shown of that
+ * @param command - the command it answers, to remove its secrets
  */
 export function replyError(text: string, command?: DriverError['command']): Error {
   return driverError(Object.assign(new Error(text), { name: 'ReplyError', command }));
@@ -88,8 +88,8 @@ function cleanMessage(error: DriverError): string {
 }
 
 /**
- * Nothing of AUTH and HELLO that a server repeats. Words are not replaced one by one: what is missing in a known text
- * would give the password away, and a short one would spoil the text.
+ * Removes what a server repeats of AUTH and HELLO. Words are not replaced one by one: a gap in a known text would
+ * give the password away, and a short password would spoil the text.
  */
 function withoutArguments(message: string, command: DriverError['command']): string {
   if (!Array.isArray(command?.args) || !SECRET_COMMANDS.test(String(command.name))) return message;
@@ -99,7 +99,7 @@ function withoutArguments(message: string, command: DriverError['command']): str
   return `${/^[A-Z]+(?= )/.exec(message)?.[0] ?? 'ERR'} ${LEFT_OUT}`;
 }
 
-/** Whether a text has another one in it, not as a part of a longer word. */
+/** Whether a text contains another one, not as a part of a longer word. */
 function hasWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
     if (!/\w$/.test(text.slice(0, at)) && !/^\w/.test(text.slice(at + word.length))) return true;
@@ -107,10 +107,10 @@ function hasWord(text: string, word: string): boolean {
   return false;
 }
 
-/** How a server that speaks TLS answers one who does not: an alert. */
+/** How a TLS server answers a client that does not use TLS: with an alert. */
 export const TLS_ALERT = /^\x15\x03/;
 
-/** What is said of TLS on one side only. */
+/** Hints for TLS on one side only. */
 export const TLS_HINTS = {
   theirs: 'the server speaks TLS: use a rediss:// address',
   maybeTheirs: 'it ended the connection before it said anything; if it speaks TLS, use a rediss:// address',

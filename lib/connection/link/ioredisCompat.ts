@@ -4,37 +4,41 @@ import { ConfigError } from '../../errors';
 import type { CommandArgs } from './Link';
 
 /*
- * Everything that leans on how ioredis works inside, in one place: what is checked, and what happens where it is
- * otherwise.
+ * Everything that depends on the internals of ioredis, in one place: what is checked, and what happens where it
+ * differs.
  *
- * - Commands that are filled after they were made, and join their own text (speed only): compared by their bytes; else
- *   made the usual way.
+ * - Commands that are filled after they were made, and join their own text (speed only): compared by their bytes;
+ *   otherwise made the usual way.
  * - `sendCommand(command, stream)`: in its public types; without it nothing works, so it is refused.
- * - The start nodes of a user's own cluster client, and how it looks them up (`startupNodes`,
- *   `resolveStartupNodeHostnames`: private in ioredis 5.6 to 6.0). The public `nodes()` knows nobody before the client has
- *   connected, and no SRV record. Else the nodes that the client knows; where it knows none, an error says what to do.
- * - The connections to sentinels, which ioredis neither names nor closes before their time-out: else so it is.
+ * - The start nodes of a user's own cluster client, and how it resolves them (`startupNodes`,
+ *   `resolveStartupNodeHostnames`: private in ioredis 5.6 to 6.0). The public `nodes()` is empty before the client
+ *   has connected, and has no SRV records. Otherwise the nodes that the client knows; where it knows none, an error
+ *   says what to do.
+ * - The connections to sentinels, which ioredis neither names nor closes before their time-out: otherwise that stays
+ *   so.
  * - Texts of errors (speed of a reconnect only): one that is not recognized counts as "the connection was lost", which
  *   is the safe reading. `npm run test:matrix` shows when one has changed.
  */
 
-/** Makes a command of ioredis. The arguments are the command's from then on: numbers among them become text. */
+/** Makes an ioredis command, which owns the arguments from then on: numbers among them become text. */
 export type MakeCommand = (name: string, args: CommandArgs) => Command;
 
 /** Sends a command. @param stream - where its bytes go */
 export type Send = (name: string, args: CommandArgs, stream: CommandStream) => Promise<unknown>;
 
-/** What ioredis writes a command to instead of its socket; part of its public types. */
+/** What ioredis writes a command to in place of its socket; part of its public types. */
 export type CommandStream = NonNullable<Parameters<Redis['sendCommand']>[1]>;
 
 /** A command was not written to any connection. */
 export const UNSENT_TEXT = /isn't writeable/;
-/** ioredis 5 mistakes a server's own "you are unsubscribed" for an answer, and has lost count after that. */
+/**
+ * ioredis 5 takes a server's own "you are unsubscribed" for an answer, and assigns later answers wrongly after that.
+ */
 export const OUT_OF_STEP_TEXT = 'Command queue state error';
-/** How ioredis 5 introduces what the server said to the INFO of its ready check. */
+/** How ioredis 5 prefixes the reply to the INFO of its ready check. */
 export const READY_CHECK_TEXT = /^Ready check failed: (?=[A-Z][A-Z0-9]+ )/;
 
-/** Whether an error of a connection is what the server said to that INFO. ioredis 6 gives it as it came. */
+/** Whether an error of a connection is the reply to that INFO. ioredis 6 passes it on unchanged. */
 export function isOfReadyCheck(error: Error): boolean {
   const { command } = error as { readonly command?: { readonly name?: unknown } };
   return READY_CHECK_TEXT.test(error.message) || command?.name === 'info';
@@ -54,9 +58,9 @@ const makers = new WeakMap<typeof Command, MakeCommand>();
 let checked = false;
 
 /**
- * Checks the ioredis at hand, once per process.
+ * Checks the installed ioredis, once per process.
  *
- * @throws ConfigError where it is too old, or lacks what cannot be replaced; it names the version
+ * @throws ConfigError where it is too old, or lacks something that cannot be replaced; it names the version
  */
 export function checkIoredis(): void {
   if (checked) return;
@@ -76,7 +80,7 @@ export function checkClientsIoredis(client: Redis): void {
     throw new ConfigError(`The given client has no ${method}(). Give one of ioredis ${SUPPORTED}.`);
   }
   const { db = 0 } = client.options;
-  // Where ioredis keeps the database of a connection. Without that place nobody knows, and the options count.
+  // Where ioredis keeps the database of a connection. Where that field is missing, the options count.
   const { condition } = client as unknown as { readonly condition?: { readonly select?: unknown } | null };
   const selected = condition?.select;
   if (typeof selected !== 'number' || selected === db) return;
@@ -87,7 +91,7 @@ export function checkClientsIoredis(client: Redis): void {
 }
 
 /**
- * Refuses an ioredis that this package cannot work with, and warns of one that nobody has tried.
+ * Refuses an ioredis that this package cannot work with, and warns of one that is not tested.
  *
  * @param version - of that ioredis; `undefined` where it is not known
  * @param Type - its class `Redis`
@@ -112,7 +116,7 @@ export function refuseUnfit(version: string | undefined, Type: typeof Redis, nam
   }
 }
 
-/** How commands are made: filled afterwards where that makes no difference. @param Type - the class of the commands */
+/** How commands are made: filled afterwards where the result is the same. @param Type - the class of the commands */
 export function commandMaker(Type: typeof Command = Command): MakeCommand {
   let maker = makers.get(Type);
   if (maker === undefined) {
@@ -123,11 +127,10 @@ export function commandMaker(Type: typeof Command = Command): MakeCommand {
 }
 
 /**
- * How commands are sent on a connection: by its `sendCommand`, as APM agents have wrapped it. On a connection of
- * another copy of ioredis, which a user's own client may be of, by its `call`, since a command of ours would be a
- * stranger there.
+ * How commands are sent on a connection: by its `sendCommand`, as APM agents have wrapped it. A user's own client may
+ * be of another copy of ioredis: there by its `call`, since that copy does not know our command class.
  *
- * @returns sends one; gives the promise that `sendCommand` returns, which under tracing is another one than the
+ * @returns a function that sends one and gives the promise of `sendCommand`, which under tracing differs from the
  *   command's
  */
 export function senderOf(redis: Redis): Send {
@@ -146,15 +149,15 @@ export function sendCommand(redis: Redis, command: Command, stream: CommandStrea
     // A wrapper may forget to return it.
     return typeof reply?.then === 'function' ? reply : command.promise;
   } catch (error) {
-    // A wrapper may throw; whether the command was written by then nobody knows.
+    // A wrapper may throw; it is unknown whether the command was written by then.
     command.promise.catch(() => undefined);
     return Promise.reject(error);
   }
 }
 
 /**
- * How the start nodes of a user's own cluster client are found: as that client would, from a copy that never connects
- * (SRV records, a look-up of its own). Where ioredis has no such method: the nodes that the client knows; it rejects with
+ * Resolves the start nodes of a user's own cluster client as that client would, with a copy that never connects (SRV
+ * records, its own lookup). Where ioredis has no such method: the nodes that the client knows; rejects with
  * ConfigError if it knows none.
  */
 export function startNodesOf(client: Cluster): () => Promise<readonly (NodeAddress & RedisOptions)[]> {
@@ -226,7 +229,10 @@ function missing(Type: typeof Redis): string | undefined {
   return undefined;
 }
 
-/** What this package loads as ioredis, which may be an alias of iovalkey; nothing is known in a bundle, for example. */
+/**
+ * The name of the package that is loaded as ioredis, which may be an alias of iovalkey; unknown in a bundle, for
+ * example.
+ */
 function installed(): { readonly name?: string; readonly version?: string } {
   try {
     // eslint-disable-next-line @typescript-eslint/no-require-imports
@@ -243,7 +249,7 @@ function constructed(Type: typeof Command): MakeCommand {
 
 /**
  * The same command in a third of the time: the constructor would flatten (and so copy) its arguments. Its text is
- * joined here, since that is the dearest part of sending.
+ * joined here, since that is the most expensive part of sending.
  */
 function filled(Type: typeof Command): MakeCommand {
   return (name, args) => {
@@ -255,7 +261,7 @@ function filled(Type: typeof Command): MakeCommand {
   };
 }
 
-/** Turns numbers into text, as ioredis does. @returns whether there are no raw bytes */
+/** Turns numbers into text, as ioredis does. @returns whether there are no buffers */
 function textOnly(args: CommandArgs): boolean {
   for (let i = 0; i < args.length; i++) {
     const arg = args[i];
@@ -265,14 +271,14 @@ function textOnly(args: CommandArgs): boolean {
   return true;
 }
 
-/** How the last EVALSHA of a script began: up to the number of keys it is the same each time. */
+/** The start of the last EVALSHA of a script: the same each time, up to the number of keys. */
 interface Head {
   readonly args: number;
   readonly keys: unknown;
   readonly text: string;
 }
 
-/** Of each script (its sha), and so never more than there are scripts. */
+/** One for each script (by its sha), so never more than there are scripts. */
 const heads = new Map<unknown, Head>();
 
 /** What ioredis would write for a command, joined from fewer pieces. */
@@ -293,7 +299,7 @@ function headOf(args: Command['args']): string {
   let head = heads.get(sha);
   if (head?.args !== args.length || head.keys !== keys) {
     const made = `*${args.length + 1}\r\n${bulk('evalsha')}${bulk(sha)}${bulk(keys)}`;
-    // Through a buffer, so that it is one piece from now on.
+    // Through a buffer, so that it becomes one flat string.
     head = { args: args.length, keys, text: Buffer.from(made).toString() };
     heads.set(sha, head);
   }
@@ -304,7 +310,7 @@ function bulk(text: string): string {
   return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 }
 
-/** Whether a command that is filled afterwards is written as one that is made the usual way. */
+/** Whether a command that is filled afterwards is written like one that is made the usual way. */
 function fillsAfterwards(Type: typeof Command): boolean {
   const samples: readonly [name: string, args: () => CommandArgs][] = [
     ['evalsha', () => ['0'.repeat(40), 1, 'näme', 30_000, '']],

@@ -8,37 +8,37 @@ import type {
 } from '../../config/Credentials';
 import { inTime, jittered } from '../../util/timing';
 
-/** What a server is given to let us in. */
+/** The name and password for a server. */
 export interface Login {
   readonly username: string | undefined;
   readonly password: string;
-  /** For how long it is valid from when it was given, in ms; `undefined`: nobody knows. */
+  /** How long it is valid from when it was given, in ms; `undefined`: unknown. */
   readonly expiresIn: number | undefined;
 }
 
 /** Where logins come from: the user's `credentials`, or, in the watchdog thread, the main thread. */
 export interface LoginSource {
   /**
-   * @param unwanted - aborts: rejects at once, and leaves no timer
-   * @returns the login of now; rejects with an error without secrets
+   * @param unwanted - aborts: rejects at once, without a timer left
+   * @returns the current login; rejects with an error without secrets
    */
   ask(request: CredentialsRequest, unwanted: AbortSignal): Promise<Login>;
-  /** Called when there are new logins without being asked. */
+  /** Called when the source has a new login that was not requested. */
   readonly listeners: Set<() => void>;
   /**
-   * It gave nothing, or a server has refused what it gave.
-   * @param login - what was refused
+   * The source gave no login, or a server has refused it.
+   * @param login - the refused one
    */
   refused?(error: Error, login?: Login): void;
-  /** Nobody needs it for now. */
+  /** No connection needs a login for now. */
   rest?(): void;
 }
 
-/** Passwords that errors must not show: so many of those given last. */
+/** How many of the last passwords are remembered, to keep them out of errors. */
 const REMEMBERED = 8;
-/** A provider whose logins are refused is subscribed to anew at most so often, in ms. */
+/** The shortest time between two new subscriptions to a provider whose logins are refused, in ms. */
 const ANEW_MS = 10_000;
-/** The first and the longest pause before a provider that has given up is subscribed to anew, in ms. */
+/** The first and the longest pause before a new subscription to a provider that has given up, in ms. */
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 
@@ -49,7 +49,7 @@ export function loginSource(credentials: Credentials, limitMs: number): LoginSou
     : new StreamedLogins(credentials, limitMs);
 }
 
-/** Logins of a function of the user: it is asked each time. */
+/** Logins from a function of the user, which is called each time. */
 function askedLogins(give: CredentialsFunction, limitMs: number): LoginSource {
   const secrets = new Secrets();
   return {
@@ -82,9 +82,9 @@ class StreamedLogins implements LoginSource {
   #retry: NodeJS.Timeout | undefined;
   #resting = new AbortController();
   #failures = 0;
-  /** Monotonic time from which on a refused login ends the subscription. */
+  /** Monotonic time from which a refused login ends the subscription. */
   #anewAt = -Infinity;
-  /** Counts the subscriptions: what an earlier one reports is ignored. */
+  /** Counts the subscriptions: reports of earlier ones are ignored. */
   #subscription = 0;
 
   constructor(provider: StreamingCredentialsProvider, limitMs: number) {
@@ -96,7 +96,7 @@ class StreamedLogins implements LoginSource {
     try {
       return this.#login ?? (await within(this.#limitMs, unwanted, () => this.#subscribe()));
     } catch (error) {
-      // One that hangs is not waited for again.
+      // A subscription that hangs is not waited for again.
       if (this.#login === undefined && !unwanted.aborted) {
         if (this.#retry === undefined) this.#end();
         else this.#again();
@@ -106,9 +106,9 @@ class StreamedLogins implements LoginSource {
   }
 
   refused(error: Error, login?: Login): void {
-    // One that was replaced while it was under way: the next attempt has the newer one.
+    // The login was replaced meanwhile: the next attempt uses the newer one.
     if (login !== undefined && this.#login !== undefined && login !== this.#login) return;
-    // It may not know: whoever asks next subscribes anew, and it may have another one then.
+    // The provider may not know of the refusal: the next request subscribes anew, and may get another login.
     if (login !== undefined && login === this.#login && performance.now() >= this.#anewAt) {
       this.#anewAt = performance.now() + ANEW_MS;
       this.#end();
@@ -170,7 +170,7 @@ class StreamedLogins implements LoginSource {
       throw ended ?? new Error('nobody wants it any more');
     }
     this.#dispose = dispose;
-    // What came meanwhile is newer.
+    // A login reported meanwhile is newer.
     return (this.#login ??= this.#secrets.read(given, 'credentials.subscribe returned'));
   }
 
@@ -178,7 +178,7 @@ class StreamedLogins implements LoginSource {
     for (const listener of this.listeners) listener();
   }
 
-  /** It has ended by itself: live connections need the next login. */
+  /** The subscription has ended by itself: live connections need the next login. */
   #again(): void {
     this.#end();
     const pause = jittered(Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, MAX_PAUSE_MS));
@@ -188,7 +188,7 @@ class StreamedLogins implements LoginSource {
   async #resume(): Promise<void> {
     const { signal } = this.#resting;
     try {
-      // A connection may have asked meanwhile: then there is a subscription.
+      // A connection may have requested a login meanwhile: then there is a subscription.
       if (this.#login === undefined) await within(this.#limitMs, signal, () => this.#subscribe());
       this.#retry = undefined;
     } catch (error) {
@@ -209,7 +209,7 @@ class StreamedLogins implements LoginSource {
   }
 }
 
-/** Reads what the user's code gives, and keeps it out of errors. */
+/** Reads the logins that the user's code gives, and keeps them out of errors. */
 class Secrets {
   readonly #last: string[] = [];
 
@@ -231,7 +231,7 @@ class Secrets {
     return { username: name, password, expiresIn: expiresIn ?? undefined };
   }
 
-  /** An error with the message of another one and nothing else of it. */
+  /** An error with only the message of another one. */
   hide(error: unknown, where: string): Error {
     const said = error instanceof Error ? error.message : typeof error === 'string' ? error : 'it failed';
     const shown = this.#last.reduce((text, password) => text.replaceAll(password, '[redacted]'), said);
@@ -239,7 +239,7 @@ class Secrets {
   }
 }
 
-/** What the user's code gives in time. */
+/** The result of the user's code, within a time limit. */
 async function within<T>(ms: number, unwanted: AbortSignal, act: () => Promise<T>): Promise<T> {
   unwanted.throwIfAborted();
   const over = new AbortController();

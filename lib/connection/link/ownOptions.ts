@@ -4,28 +4,28 @@ import { jittered } from '../../util/timing';
 
 /** The longest pause between two attempts to connect, in ms ... */
 const MAX_RECONNECT_PAUSE_MS = 1_000;
-/** ... and the part of the watchdog time-out that it does not exceed: a lease must not end in a pause ... */
+/** ... and the part of the watchdog time-out that it does not exceed: no lease may end during a pause ... */
 const RECONNECT_PART = 1 / 12;
 /** ... unless that is less than this, in ms: no client may flood a server that is down. */
 const MIN_LONGEST_PAUSE_MS = 100;
-/** A server that loads its data is asked again after so many ms at most. */
+/** The longest pause before a server that loads its data is asked again, in ms. */
 const MAX_LOADING_PAUSE_MS = 500;
-/** A connection we give up is closed politely for so long, in ms, and then destroyed: the other side may be dead. */
+/** How long we wait for a connection to close politely, in ms; then it is destroyed: the other side may be dead. */
 export const DISCONNECT_MS = 100;
 
 /** Options of a connection of ours. */
 export type OwnRedisOptions = RedisOptions & { readonly replyMapping: 'legacy' };
 
 /**
- * The options in which our connections differ from the user's, and why:
+ * How the options of our connections differ from the user's, and why:
  *
  * - nothing is sent again by ioredis: a repeated acquisition counts twice, and only the executor knows which may be
  *   repeated; `maxRetriesPerRequest: 0` rejects what was under way when the connection closes, which ioredis otherwise
  *   leaves unsettled for ever when it does not resend;
  * - no time-outs by ioredis: the executor has its own, and knows what a late answer means;
- * - no offline queue: the executor keeps what waits, bounded in time and number;
+ * - no offline queue: the executor keeps waiting commands, with limits on time and number;
  * - no resubscription by ioredis: ours notifies the waiters when it is done;
- * - no second round of the sentinels by ioredis: its pause cannot be ended; ours follows (`sentinelConnector`);
+ * - no second round of the sentinels by ioredis: its pause cannot be ended; we have our own (`sentinelConnector`);
  * - no `keyPrefix`: scripts publish to prefixed channels that SUBSCRIBE does not prefix;
  * - the master, also where the user's own client reads from a replica;
  * - no reconnect by ioredis after an error: it would begin one for each `READONLY` of many callers. The link does it.
@@ -53,7 +53,7 @@ export const ownOptions = Object.freeze({
   reconnectOnError: null,
 } as const) satisfies RedisOptions;
 
-/** {@link ownOptions}, and what of them depends on the settings of a client. */
+/** {@link ownOptions}, and those that depend on the settings of a client. */
 export function ownOptionsOf({ lockWatchdogTimeout }: Pick<CommonSettings, 'lockWatchdogTimeout'>): typeof ownOptions {
   return { ...ownOptions, retryStrategy: reconnectPauses(lockWatchdogTimeout) };
 }

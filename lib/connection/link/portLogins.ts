@@ -4,22 +4,22 @@ import type { CredentialsRequest } from '../../config/Credentials';
 import { inTime } from '../../util/timing';
 import type { Login, LoginSource } from './loginSources';
 
-/** A main thread that does not answer within so many ms is busy: what it gave before is used, where it is still valid. */
+/** A main thread that does not answer within this many ms is busy: its last login is used, if that is still valid. */
 const BUSY_MS = 500;
 
-/** What the watchdog thread asks. */
+/** The requests of the watchdog thread. */
 interface Question {
   readonly ticket: number;
   readonly request: CredentialsRequest;
 }
 
-/** What the main thread says: an answer, or that there are new logins. */
+/** The messages of the main thread: an answer, or that there are new logins. */
 type Answer =
   { readonly ticket: number; readonly login: Login } | { readonly ticket: number; readonly error: string } | 'changed';
 
 /**
- * Answers the watchdog thread, to which the user's function cannot be given.
- * @returns stops it
+ * Answers the watchdog thread, which cannot be given the user's function.
+ * @returns a function that stops it
  */
 export function serveLogins(source: LoginSource, port: MessagePort): () => void {
   const over = new AbortController();
@@ -40,7 +40,7 @@ export function serveLogins(source: LoginSource, port: MessagePort): () => void 
   };
 }
 
-/** The logins of the watchdog thread: those of the main thread, which sees the same refusals, and ends it as a whole. */
+/** The logins of the watchdog thread: those of the main thread, which gets the same refusals, and ends the source. */
 export class PortLogins implements LoginSource {
   readonly listeners = new Set<() => void>();
   readonly #port: MessagePort;
@@ -75,7 +75,7 @@ export class PortLogins implements LoginSource {
     throw new Error(`credentials: no answer within ${this.#limitMs} ms: the event loop is blocked`);
   }
 
-  /** What was given last, if it is still valid. */
+  /** The last login, if it is still valid. */
   #known(): Login | undefined {
     if (this.#last === undefined) return undefined;
     const { login, at } = this.#last;

@@ -2,68 +2,69 @@ import { ConfigError } from '../../errors';
 import { isFull, takesNone } from '../../errors/connectionErrors';
 import { UNSENT_TEXT } from './ioredisCompat';
 
-/** What became of a command that was answered with an error, or not at all. */
+/** Why a command failed: its error reply, or no answer at all. */
 export type Failure =
   /** The connection is gone: it may have run. */
   | 'lost'
   /** It was not written to any connection. */
   | 'unsent'
-  /** The key is on another node by now, and the link knows which: it did not run, and can at once. */
+  /** The key has moved to another node, and the link knows which: it did not run, and can run there at once. */
   | 'redirected'
   /** The script is not cached on that server: it did not run. */
   | 'noScript'
   /** The server cannot serve now (failing over, loading, busy): it did not run, and may later. */
   | 'unavailable'
-  /** The server takes no data for the time being (no memory, no disk): an acquisition may wait for it. */
+  /** The server accepts no data for now (no memory, no disk): an acquisition may wait for it. */
   | 'full'
-  /** A sound master has too few replicas for now, and no other one will come: an acquisition may wait for them. */
+  /** A healthy master has too few replicas for now, and will not be replaced: an acquisition may wait for them. */
   | 'tooFewReplicas'
   /** The key holds another type. */
   | 'wrongType'
   /** Redis refuses it, now and later. */
   | 'refused';
 
-/** Error codes of a server that did not run the command and will be able to, or another one in its place. */
+/** Error codes of a server that did not run the command, where it or its successor will be able to. */
 const UNAVAILABLE = new Set(['READONLY', 'LOADING', 'BUSY', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN']);
 const REDIRECTED = 'The cluster sends it from node to node';
 /**
- * Redis before 7 wraps what a command said to a script: `ERR Error running script (…): @user_script:3: -READONLY …`.
+ * Redis before 7 wraps the error of a command in a script: `ERR Error running script (…): @user_script:3: -READONLY
+ * …`.
  */
 const IN_SCRIPT = /@user_script: ?\d+: -?([A-Z]+ .*)/;
-/** Beyond those of {@link UNAVAILABLE}: what a server says that is full for the time being. */
+/** Besides those of {@link UNAVAILABLE}: the server is full. */
 const FULL = /^ERR max number of clients/;
-/** Redis 6.2, and later ones, to a subcommand that they do not know. */
+/** The reply of Redis 6.2 and later to an unknown subcommand. */
 const NO_SUBCOMMAND = /^ERR unknown (?:PUBSUB )?subcommand/i;
 
-/** What a link rejects with when it has no connection to write to: as ioredis says it. */
+/** The error of a link without a connection to write to, in the words of ioredis. */
 export function unsent(): Error {
   return new Error("The connection isn't writeable");
 }
 
-/** What a link rejects with when it has learned of another way. */
+/** The error of a link that now knows another node for the command. */
 export function redirected(): Error {
   return new Error(REDIRECTED);
 }
 
-/** Whether an error is Redis' answer, and not a connection's end. */
+/** Whether an error is a reply of Redis, and not the end of a connection. */
 export function isReply(error: Error): boolean {
   return error.name === 'ReplyError';
 }
 
-/** Whether an error says no more than that the connection has ended. */
+/** Whether an error says only that the connection has ended. */
 export function isReset(error: Error): boolean {
   return UNSENT_TEXT.test(error.message) || /^(EPIPE|ECONNRESET)$/.test((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** The reply's text, also where an old Redis wraps it. */
+/** The text of the reply, also where an old Redis wraps it. */
 export function replyText(error: Error): string {
   return IN_SCRIPT.exec(error.message)?.[1] ?? error.message;
 }
 
 /**
- * What is wrong where sharded pub/sub is asked for and the server has none.
- * @param error - the end of PUBSUB SHARDNUMSUB
- * @returns `undefined` if it has, or if nobody knows, because the user may not ask
+ * The error where sharded pub/sub is required and the server has none.
+ * @param error - of PUBSUB SHARDNUMSUB
+ * @returns `undefined` if the server has it, or if that is unknown, because the user may not ask
  */
 export function noShardedPubSub(error: Error): ConfigError | undefined {
   if (!isReply(error) || !NO_SUBCOMMAND.test(error.message)) return undefined;
@@ -73,7 +74,7 @@ export function noShardedPubSub(error: Error): ConfigError | undefined {
   );
 }
 
-/** Sorts an error of ioredis, or of a link. */
+/** Classifies an error of ioredis, or of a link. */
 export function classify(error: Error): Failure {
   if (!isReply(error)) {
     if (error.message === REDIRECTED) return 'redirected';
@@ -87,7 +88,7 @@ export function classify(error: Error): Failure {
   return UNAVAILABLE.has(code) ? 'unavailable' : 'refused';
 }
 
-/** Whether the server may let us in later, as it is. @param reply - why it refused a connection */
+/** Whether the server may accept the connection later, as it is. @param reply - why it refused */
 export function isTemporary(reply: Error): boolean {
   return classify(reply) === 'unavailable' || FULL.test(reply.message);
 }

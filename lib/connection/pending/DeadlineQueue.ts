@@ -1,9 +1,9 @@
 import { clampTimer } from '../../util/duration';
 import { runOutside } from '../../util/outside';
 
-/** What a queue needs of its items. */
+/** The fields that a queue needs of its items. */
 export interface Queued {
-  /** When it is due (monotonic). */
+  /** Its deadline (monotonic). */
   deadline: number;
   /** The queue it is in; it is in one at a time. */
   queue: { delete(item: Queued): void } | undefined;
@@ -13,11 +13,12 @@ export interface Queued {
 }
 
 /**
- * Calls that end at a deadline, unless taken out before. All that are put in have the same time left, so the oldest is
- * due first, and one timer watches it; it is left alone when the oldest is taken out, and checks again when it fires.
+ * Calls that end at a deadline, unless removed before. All items have the same time left when they are added, so the
+ * oldest is due first, and one timer watches it; it stays set when the oldest is removed, and checks again when it
+ * fires.
  *
- * A list that its items link: a Set would outlive every garbage collection together with what it refers to. So an item
- * that was taken out keeps no neighbour either.
+ * A list linked through its items: a Set would outlive every garbage collection together with what it refers to. So a
+ * removed item keeps no neighbour either.
  */
 export class DeadlineQueue<T extends Queued> {
   readonly #expired: (item: T) => void;
@@ -25,27 +26,27 @@ export class DeadlineQueue<T extends Queued> {
   #newest: Queued | undefined;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** What the timer starts when it fires. */
+  /** The check that the timer starts when it fires. */
   #look: NodeJS.Immediate | undefined;
 
-  /** @param expired - called with each item whose deadline has passed; it is out of the queue by then */
+  /** @param expired - called with each item whose deadline has passed, after its removal */
   constructor(expired: (item: T) => void) {
     this.#expired = expired;
   }
 
-  /** How many there are. */
+  /** The number of items. */
   get size(): number {
     return this.#size;
   }
 
-  /** The oldest first. Items may be taken out and put in meanwhile; those put in do not come any more. */
+  /** The oldest first. Items may be removed and added meanwhile; added ones are not visited. */
   *[Symbol.iterator](): IterableIterator<T> {
     const items: Queued[] = [];
     for (let item = this.#oldest; item !== undefined; item = item.newer) items.push(item);
     for (const item of items) if (item.queue === this) yield item as T;
   }
 
-  /** Puts an item in, behind all others. @param deadline - monotonic time, not before those of the others */
+  /** Adds an item behind all others. @param deadline - monotonic time, not before those of the others */
   add(item: T, deadline: number): void {
     item.queue?.delete(item);
     item.deadline = deadline;
@@ -58,7 +59,7 @@ export class DeadlineQueue<T extends Queued> {
     if (this.#timer === undefined) this.#arm(deadline);
   }
 
-  /** Takes an item out, if it is in. */
+  /** Removes an item, if it is in the queue. */
   delete(item: Queued): void {
     if (item.queue !== this) return;
     const { older, newer } = item;
@@ -70,7 +71,7 @@ export class DeadlineQueue<T extends Queued> {
     this.#size--;
   }
 
-  /** Takes everything out. */
+  /** Removes everything. */
   clear(): void {
     for (const item of this) this.delete(item);
     clearTimeout(this.#timer);
@@ -79,20 +80,21 @@ export class DeadlineQueue<T extends Queued> {
   }
 
   #arm(at: number): void {
-    // After a stall of the event loop timers come before the answers that lie in the sockets: those are read first.
+    // After a stall of the event loop timers run before the answers in the sockets are read: read those first.
     const look = (): void => {
       this.#look = setImmediate(() => this.#tick());
     };
     const pause = clampTimer(Math.max(1, Math.ceil(at - performance.now())));
     this.#timer = runOutside(() => setTimeout(look, pause));
-    // Sockets keep the process alive while a caller waits for them; this timer alone shall not.
+    // Sockets keep the process alive while a caller waits for them; this timer alone must not.
     this.#timer.unref();
   }
 
   #tick(): void {
     const now = performance.now();
     try {
-      // The timer that has fired stands meanwhile: what is put in again is due after all others, and must not set the next.
+      // The fired timer stays set meanwhile: an item added now is due after all others, and must not set the next
+      // timer.
       for (const item of this) {
         if (item.deadline > now) break;
         this.delete(item);

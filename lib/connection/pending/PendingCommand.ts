@@ -7,19 +7,19 @@ import { classify, isReply } from '../link/replyErrors';
 import type { RunOptions, SendRecord } from './CommandExecutor';
 import type { Queued } from './DeadlineQueue';
 
-/** What a call needs of its script, whatever that gives. */
+/** The parts of a script that a call needs, whatever its result is. */
 type SentScript = Pick<Script<string, string, unknown>, 'name' | 'lua' | 'resend' | 'decode'> &
   Pick<Script<string, string, never>, 'synced'>;
 
-/** One command on its way, see {@link Executor} for its states. Settles once. */
+/** One command under way, see {@link Executor} for its states. Settles once. */
 export class PendingCommand implements ReplicaAck {
   commandName: string;
   readonly args: ScriptArg[];
   readonly key: string | undefined;
   readonly resend: Resend;
   /**
-   * The context of its caller. It is sent in it, also when it had to wait or is sent again. A cleanup has no caller: it
-   * is sent outside any context.
+   * The context of its caller. It is sent in it, also after a wait or when it is sent again. A cleanup has no caller:
+   * it is sent outside any context.
    */
   readonly context: Context;
   /** When it was last written (monotonic). */
@@ -31,7 +31,7 @@ export class PendingCommand implements ReplicaAck {
   newer: Queued | undefined;
   /** How often it was written and may have run. */
   sends = 0;
-  /** How often it was written at all: what comes of an earlier writing does not matter any more. */
+  /** How often it was written at all: results of earlier writes are ignored. */
   writings = 0;
   /** How often servers could not serve it ... */
   refusals = 0;
@@ -39,13 +39,13 @@ export class PendingCommand implements ReplicaAck {
   refusedAt: number | undefined;
   acked: number | Error | undefined;
   settled = false;
-  /** Whether it was given an answer that its script cannot give. */
+  /** Whether the answer was one that its script cannot give. */
   misread = false;
   readonly #script: SentScript | undefined;
   readonly #options: RunOptions | undefined;
   readonly #resolve: (value: unknown) => void;
   readonly #reject: (error: Error) => void;
-  /** What came although the caller is about to get an error: no replica has it. */
+  /** The value that came although the caller is about to get an error: no replica has it. */
   #unconfirmed: { readonly value: unknown } | undefined;
   #failed = false;
 
@@ -84,7 +84,7 @@ export class PendingCommand implements ReplicaAck {
     return this.#options?.late !== undefined;
   }
 
-  /** Whether its caller waits for a change that it makes, which is no acquisition. */
+  /** Whether its caller waits for a change that it makes, and it is no acquisition. */
   get givesBack(): boolean {
     const changes = this.#script !== undefined && this.name !== undefined;
     return changes && !this.cancelled && !this.cleanup && this.sendRecord?.acquirer === undefined;
@@ -99,20 +99,20 @@ export class PendingCommand implements ReplicaAck {
     return this.#options?.name;
   }
 
-  /** Where the link writes down how many replicas have it, if that matters. */
+  /** Where the link records how many replicas have it, if that matters. */
   get replicaAck(): ReplicaAck | undefined {
     return this.#script === undefined || this.#script.synced === false ? undefined : this;
   }
 
-  /** What is being done, for errors. */
+  /** The operation, for errors. */
   get what(): string {
     const what = this.#options?.what ?? this.#script?.name ?? this.commandName.toUpperCase();
     return this.name === undefined ? what : `${what} '${this.name}'`;
   }
 
   /**
-   * Sends the text of its script from now on, which also caches it: the server does not know it, or may not.
-   * @returns whether that is anything new
+   * Sends the text of its script from now on, which also caches it: the server does not know the script, or may not.
+   * @returns whether this changed anything
    */
   useText(): boolean {
     if (this.#script === undefined || this.commandName === 'eval') return false;
@@ -123,11 +123,11 @@ export class PendingCommand implements ReplicaAck {
 
   /**
    * It is about to be written, at `now` (monotonic), to the connection `connectionNumber`.
-   * @returns which writing of it that is
+   * @returns the number of this write
    */
   beginWriting(now: number, connectionNumber: number): number {
     this.writtenAt = now;
-    // What came of an earlier writing says nothing of this one.
+    // The result of an earlier write says nothing about this one.
     this.acked = undefined;
     this.misread = false;
     this.sends++;
@@ -149,7 +149,7 @@ export class PendingCommand implements ReplicaAck {
     if (this.sends === 0) this.sendRecord.sentAt = undefined;
   }
 
-  /** The server cannot serve it now: remembers what it said. */
+  /** The server cannot serve it now: records the reason. */
   refused(error: Error): void {
     if (this.sendRecord !== undefined && isReply(error)) {
       this.sendRecord.refusal = new CommandError(this.what, driverError(error));
@@ -157,9 +157,9 @@ export class PendingCommand implements ReplicaAck {
   }
 
   /**
-   * The reply has come; succeeds unless a replica should have it and none does.
-   * @param checked - whether that matters
-   * @returns in that case what is known: 0 replicas, or why nobody knows; or that the answer cannot be read
+   * Handles the reply; succeeds unless a replica should have the write and none does.
+   * @param checked - whether a replica should have it
+   * @returns otherwise the reason: 0 replicas, or why the number is unknown; or that the answer cannot be read
    */
   answer(reply: unknown, checked: boolean): 0 | Error | undefined {
     if (this.settled && !this.#failed) return undefined;
@@ -196,12 +196,12 @@ export class PendingCommand implements ReplicaAck {
   }
 }
 
-/** What errors say of a call. */
+/** What errors need of a call. */
 type Told = Pick<PendingCommand, 'what' | 'sends'>;
 
 /**
- * The error of a call that nobody could be reached for, or whose connection broke.
- * @param cause - what happened to it, where that is known better than by the link's last error
+ * The error of a call for which no server could be reached, or whose connection broke.
+ * @param cause - what went wrong, where the caller knows it better than the link's last error
  */
 export function connectionError(call: Told, link: Link, cause?: Error): ConnectionError {
   const raw = cause ?? link.refusal ?? link.lastError;
@@ -228,7 +228,7 @@ function message(call: Told, link: Link, reason: Error | undefined): string {
   if (link.refusal !== undefined) {
     return `${where} refuses the connection (${call.what}): ${driverError(link.refusal).message}`;
   }
-  // A network that drops everything, or a process that is frozen: it accepts connections, and is as silent.
+  // The network drops everything, or a frozen process accepts the connection: neither gives any answer.
   const why = `: ${reason === undefined ? 'it has neither refused nor answered' : reason.message}`;
   if (reason?.name === 'LoginError') return `${where} was not logged in to (${call.what})${why}`;
   // It answers, so it runs: it loads its data, has no room for another client, or runs a long script.

@@ -14,7 +14,7 @@ export function scriptArguments<K extends string, A extends string, R>(
 ): ScriptArg[] {
   const { realKeys, args: argNames, channels } = script;
   const flat: ScriptArg[] = [script.sha, 0];
-  // By index: a wake-up runs this cold, and not yet compiled code pays for each step of an iterator.
+  // By index: a wake-up runs this cold, and code that is not compiled yet pays for each step of an iterator.
   for (let i = 0; i < realKeys.length; i++) flat.push(keys[realKeys[i]!]);
   if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
   flat[1] = flat.length - 2;
@@ -24,7 +24,7 @@ export function scriptArguments<K extends string, A extends string, R>(
   return flat;
 }
 
-/** The arguments as they travel now, with the placeholders replaced; a copy where there are any. */
+/** The arguments as they are sent, with the placeholders replaced; a copy where there are any. */
 export function travelling(pending: PendingCommand, publishCommand: string): (string | number | Buffer)[] {
   const { args } = pending;
   let filled = args;
@@ -38,8 +38,8 @@ export function travelling(pending: PendingCommand, publishCommand: string): (st
 }
 
 /**
- * The scripts that each server knows from this connection. The first command of a script brings its text, which the
- * server then caches: no second round trip, and no NOSCRIPT that instruments would show as an error.
+ * The scripts that each server knows from this connection. The first command of a script sends its text, which the
+ * server then caches: no second round trip, and no NOSCRIPT that monitoring would show as an error.
  */
 export class KnownScripts {
   readonly #servers = new Map<string, Set<string>>();

@@ -3,8 +3,7 @@ import { ShutdownError } from '../../errors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
 /**
- * Listens in a cluster: to classic or to sharded pub/sub, whichever turns out to be right. Until that is known it only
- * notes what is wanted.
+ * Listens in a cluster: to classic or to sharded pub/sub. Until it is known which, it only records what is wanted.
  */
 export class ClusterSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;

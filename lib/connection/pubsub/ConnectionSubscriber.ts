@@ -12,12 +12,11 @@ import { classify, isReply } from '../link/replyErrors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
 /**
- * A connection that listens is asked whether it is alive each time so many command time-outs have passed: it may hear
- * nothing for hours, and only an answer shows that a quiet connection is not dead (Redisson: pingConnectionInterval,
- * 30 s).
+ * A listening connection is checked (PING) after each interval of this many command time-outs: it may receive nothing
+ * for hours, and only an answer shows that a quiet connection is not dead (Redisson: pingConnectionInterval, 30 s).
  */
 const HEARTBEAT_TIMEOUTS = 3;
-/** Pause before channels are subscribed again that a server could not take, in ms. */
+/** Pause before channels are subscribed again that a server refused for now, in ms. */
 const RETRY_MS = 200;
 /** Channels per command: they are arguments of one call, which cannot have 100 000. */
 const CHANNELS_PER_COMMAND = 1_000;
@@ -26,7 +25,7 @@ const CHANNELS_PER_COMMAND = 1_000;
 export interface ListenOptions {
   /** Longest time for a reply, in ms. */
   readonly timeout: number;
-  /** Called when the server does not answer any more: other connections that lead there may be dead, too. */
+  /** Called when the server does not answer any more: other connections to it may be dead, too. */
   readonly onSilence?: () => void;
   /** Set for sharded pub/sub: called with each channel whose slot is on another node, after it is forgotten here. */
   readonly moved?: ((channel: string, error: Error) => void) | undefined;
@@ -40,11 +39,12 @@ export interface ListenOptions {
  * Listens on one connection of its own, to classic channels or to those of one shard.
  *
  * A channel is: wanted (asked for, not acknowledged) -> live -> (connection lost) wanted -> live ... -> forgotten.
- * While the connection is down channels are only noted; when it is back, all that are wanted are subscribed at once.
- * With `logins`: a connection that listens may not log in again (on RESP2), so another one takes its place. Both are heard
- * until the new one has every channel and the old one has delivered all it had: no message is lost, and some come twice.
+ * While the connection is down channels are only recorded; when it is back, all that are wanted are subscribed at
+ * once.
+ * With `logins`: a listening connection cannot log in again (on RESP2), so a new one replaces it. Both are read until
+ * the new one has every channel and the old one has delivered all it had: no message is lost, and some come twice.
  *
- * Its commands run in no caller's context: many share a subscription, and it is sent again for others than the first.
+ * Its commands run outside any caller's context: many callers share a subscription, and it may be sent again later.
  */
 export class ConnectionSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
@@ -52,15 +52,18 @@ export class ConnectionSubscriber implements Subscriber {
   #redis: Redis;
   readonly #options: ListenOptions;
   #handshake: Handshake;
-  /** The connection that is to take its place. */
+  /** The connection that is about to replace this one. */
   #next: Redis | undefined;
-  /** Those that have not ended, also the old one while it delivers what it had, each with what ends the care for its login. */
+  /**
+   * All that have not ended, also the old one while it delivers the rest, each with the function that ends its
+   * logins.
+   */
   readonly #connections = new Map<Redis, (() => void) | undefined>();
-  /** Every channel with a listener, and who waits for its acknowledgement. */
+  /** Every channel with a listener, and the promise of its acknowledgement while one is awaited. */
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
   #ready: boolean;
   #closed = false;
-  /** Whether a gap was reported, and its end was not. */
+  /** Whether a gap was reported, and its end was not yet. */
   #interrupted = false;
   #retry: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -132,7 +135,7 @@ export class ConnectionSubscriber implements Subscriber {
     runOutside(() => this.#mustAnswer(this.#redis.ping()));
   }
 
-  /** A connection that does not answer is dead, however open it looks: a proxy may have forgotten it. */
+  /** A connection that does not answer is dead, although its socket is open: a proxy may have dropped it. */
   #mustAnswer(asked: Promise<unknown>): void {
     if (this.#probe !== undefined) return void asked.catch(() => undefined);
     const probe = setTimeout(() => {
@@ -147,12 +150,12 @@ export class ConnectionSubscriber implements Subscriber {
     asked.then(answered, answered);
   }
 
-  /** Commands go to that server: listens there, too. @param endpoint - as of {@link endpointOf} */
+  /** Commands go to that server now: listens there, too. @param endpoint - as of {@link endpointOf} */
   follow(endpoint: string): void {
     if (this.#ready && endpointOf(this.#redis) !== endpoint) this.#redis.disconnect(true);
   }
 
-  /** Messages may have been lost on the way to this server. @param stays - whether those to come will arrive */
+  /** Messages may have been lost on the way to this server. @param stays - whether later messages will arrive */
   missed(stays: boolean): void {
     if (!this.#ready) return;
     if (stays) this.events?.restored();
@@ -183,14 +186,14 @@ export class ConnectionSubscriber implements Subscriber {
     });
   }
 
-  /** The new connection is of use: it gets every channel, and then takes the place of the old one. */
+  /** The new connection is usable: it subscribes every channel, and then replaces the old one. */
   async #change(next: Redis, handshake: Handshake): Promise<void> {
     const live = new Set<string>();
     for (;;) {
       const missing = [...this.#wanted.keys()].filter((channel) => !live.has(channel));
       if (missing.length === 0) break;
       const replies = await Promise.allSettled(this.#chunks(missing).map((some) => this.#ask(next, some)));
-      // Closed meanwhile: `ready` comes again. What it was refused is asked for once more when it has taken over.
+      // Closed meanwhile: `ready` comes again. Refused channels are requested once more after it has taken over.
       if (next !== this.#next || next.status !== 'ready') return;
       for (const channel of missing) live.add(channel);
       if (replies.some(({ status }) => status === 'rejected')) this.#interrupted = true;
@@ -204,7 +207,7 @@ export class ConnectionSubscriber implements Subscriber {
     this.#ready = true;
     for (const channel of live) if (!this.#wanted.has(channel)) this.unsubscribe(channel);
     if (gap) this.#restore();
-    // What the old one received before the new one listened comes before this answer.
+    // Messages that the old one received before the new one was subscribed come before this answer.
     const answered = new AbortController();
     const late = pause(this.#options.timeout, true, { ref: false, signal: answered.signal }).catch(() => true);
     const missed = await Promise.race([runOutside(() => old.ping()).then(() => false), late]).catch(() => true);
@@ -279,14 +282,16 @@ export class ConnectionSubscriber implements Subscriber {
     return true;
   }
 
-  /** @param waiting - who waited when it was asked for: another one came after an UNSUBSCRIBE, and has asked anew */
+  /**
+   * @param waiting - the waiter of the request: after an UNSUBSCRIBE there is a new waiter, with a request of its own
+   */
   #live(channel: string, waiting: DeferredPromise<void> | undefined): void {
     if (waiting === undefined || this.#wanted.get(channel) !== waiting) return;
     this.#wanted.set(channel, undefined);
     waiting.resolve();
   }
 
-  /** @param asked - who waited when it was asked for, see {@link #live} */
+  /** @param asked - the waiter of the request, see {@link #live} */
   #failed(channel: string, asked: DeferredPromise<void> | undefined, error: Error, forNow: boolean): void {
     const waiting = this.#wanted.get(channel);
     if (!this.#wanted.has(channel) || (waiting !== undefined && waiting !== asked)) return;

@@ -3,25 +3,25 @@ import { runOutside } from '../../util/outside';
 import { isReply } from '../link/replyErrors';
 import { endpointOf } from './ConnectionSubscriber';
 
-/** Who learns which keys have changed. */
+/** Receives the keys that have changed. */
 export interface KeyChanges {
   /** These keys have changed, or may have; `undefined`: any may have. */
   changed(keys: readonly string[] | undefined): void;
-  /** The server or the rights of the user do not allow it. Called once; nothing more follows. */
+  /** The server, or the rights of the user, do not allow tracking. Called once; no call follows. */
   refused(error: Error): void;
 }
 
 /** Where Redis publishes the keys that have changed (client-side caching). */
 const CHANNEL = '__redis__:invalidate';
-/** The connection for the messages is another one now, which the server has not got yet. */
+/** The connection for the messages was replaced by one that the server does not know yet. */
 const NO_SUCH_CLIENT = /redirect to does not exist/i;
 
 /**
- * Has the servers report which keys have changed, of those that this client has read (CLIENT TRACKING): a key is reported
- * once, until it is read again. For each connection that sends commands there is one that hears the messages (REDIRECT).
- * That one speaks RESP2, whatever the other one speaks: ioredis hands out no such push of RESP3.
+ * Has the servers report changes of the keys that this client has read (CLIENT TRACKING): a key is reported once,
+ * until it is read again. Each connection for commands has one that receives the messages (REDIRECT). That one speaks
+ * RESP2, whatever the other one speaks: ioredis does not pass such pushes of RESP3 on.
  *
- * After each reconnect of either of them it is enabled anew, and then all keys may have changed.
+ * After each reconnect of either of them tracking is enabled anew, and all keys may have changed.
  */
 export class KeyTracking {
   events: KeyChanges | undefined;
@@ -29,8 +29,8 @@ export class KeyTracking {
   #refused = false;
 
   /**
-   * Follows what this connection reads.
-   * @returns ends it: an `end` of the connection is no sign, since ioredis emits none while it waits to connect again
+   * Tracks what this connection reads.
+   * @returns a function that ends it: ioredis emits no `end` while a connection waits to connect again
    */
   follow(commands: Redis): (() => void) | undefined {
     if (this.#refused) return undefined;
@@ -38,7 +38,7 @@ export class KeyTracking {
     let id: string | undefined;
     const enable = async (): Promise<void> => {
       if (id === undefined || commands.status !== 'ready') return;
-      // Ids are small numbers: at another server it would be the connection of another client.
+      // Ids are small numbers: on another server the same id would be the connection of another client.
       if (endpointOf(listener) !== endpointOf(commands)) return listener.disconnect(true);
       await commands.call('client', 'tracking', 'on', 'redirect', id);
       this.events?.changed(undefined);
@@ -63,7 +63,7 @@ export class KeyTracking {
       this.events?.changed(Array.isArray(keys) ? keys.map(String) : undefined),
     );
     listener.on('close', () => (id = undefined));
-    // What becomes of the server is reported by the connection that sends commands.
+    // Trouble with the server is reported by the connection that sends commands.
     listener.on('error', () => undefined);
     commands.on('ready', () => attempt(enable));
     return () => {

@@ -7,13 +7,13 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 /** The connection that listens at one master. */
 interface Master {
   readonly subscriber: ConnectionSubscriber;
-  /** The channels that were asked for there, with their acknowledgements. */
+  /** The channels requested there, with their acknowledgements. */
   readonly asked: Map<string, Promise<void>>;
 }
 
 /**
- * Listens at every master of a cluster to the same classic channels: a node sends events about its keys only to those
- * who listen at that node. It follows the masters as they come and go.
+ * Listens at every master of a cluster to the same classic channels: a node sends events about its keys only to
+ * clients that listen at that node. It follows the masters as they come and go.
  */
 export class MastersSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
@@ -40,7 +40,7 @@ export class MastersSubscriber implements Subscriber {
       const masters = [...this.#masters.values()];
       const replies = await Promise.allSettled(masters.map(async ({ asked }) => asked.get(channel)));
       if (this.#closed) throw new ShutdownError();
-      // Masters that left meanwhile do not count, those that came do.
+      // Masters that left meanwhile do not count; new ones do.
       const present = [...this.#masters.values()];
       if (!present.every((master) => masters.includes(master))) continue;
       const failed = replies.find((reply, i) => reply.status === 'rejected' && present.includes(masters[i]!));
@@ -67,7 +67,7 @@ export class MastersSubscriber implements Subscriber {
     this.#masters.clear();
   }
 
-  /** Listens at all masters of now, and at no other. */
+  /** Listens at all current masters, and at no other. */
   #follow(): void {
     if (this.#closed) return;
     const { masters } = this.#view;
@@ -81,7 +81,8 @@ export class MastersSubscriber implements Subscriber {
       for (const channel of this.#channels) {
         if (asked.has(channel)) continue;
         const subscribed = subscriber.subscribe(channel);
-        // At a master that came later nobody waits for it. The connection asks again by itself, if it can help.
+        // No caller waits for the answer of a master that joined later. The connection retries by itself where that
+        // can help.
         subscribed.catch(() => undefined);
         asked.set(channel, subscribed);
       }

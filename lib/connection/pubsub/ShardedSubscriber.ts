@@ -10,25 +10,24 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 
 /** Where a channel is subscribed. */
 interface ChannelSubscription {
-  /** The master it is subscribed at, or about to be; `undefined` while nobody owns its slot. */
+  /** The master at which it is subscribed, or about to be; `undefined` while its slot has no owner. */
   shard: string | undefined;
   readonly subscribed: DeferredPromise<void>;
-  /** How often it was sent elsewhere. */
+  /** How often a node has redirected it. */
   moves: number;
 }
 
-/** A channel that is sent from node to node goes at once so many times, and then ... */
+/** A channel that is redirected moves on at once this many times, and then ... */
 const FREE_MOVES = 3;
-/** ... each time after so many ms: the cluster has not made up its mind. */
+/** ... after this many ms each time: the nodes of the cluster do not agree yet. */
 const MOVE_PAUSE_MS = 100;
 
 /** Makes the connection that listens at one master. */
 export type OpenShard = (address: NodeAddress, moved: (channel: string, error: Error) => void) => ConnectionSubscriber;
 
 /**
- * Sharded pub/sub: each channel is subscribed at the master that owns its slot, on one connection for each master, made
- * when its first channel comes. When a slot gets another owner, its channels follow, and their waiters look
- * again.
+ * Sharded pub/sub: each channel is subscribed at the master that owns its slot, on one connection for each master,
+ * opened for its first channel. When a slot gets another owner, its channels follow, and their waiters try again.
  */
 export class ShardedSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
@@ -37,7 +36,7 @@ export class ShardedSubscriber implements Subscriber {
   readonly #open: OpenShard;
   readonly #shards = new Map<string, ConnectionSubscriber>();
   readonly #subscriptions = new Map<string, ChannelSubscription>();
-  /** Shards that cannot be heard now. */
+  /** Shards whose messages are lost for now. */
   readonly #silent = new Set<string>();
   #closed = false;
 
@@ -76,7 +75,7 @@ export class ShardedSubscriber implements Subscriber {
     this.#shards.clear();
   }
 
-  /** Subscribes a channel where its slot is. Rejects never. */
+  /** Subscribes a channel where its slot is. Never rejects. */
   async #settle(channel: string, subscription: ChannelSubscription): Promise<void> {
     const key = this.#view.ownerOf(slotOf(channel));
     subscription.shard = key;
@@ -89,7 +88,7 @@ export class ShardedSubscriber implements Subscriber {
       subscription.moves = 0;
       subscription.subscribed.resolve();
     } catch (error) {
-      // Moved on meanwhile: whoever moved it has settled it anew.
+      // Moved on meanwhile: that move settles it.
       if (subscription.shard !== key || this.#subscriptions.get(channel) !== subscription) return;
       this.#subscriptions.delete(channel);
       subscription.subscribed.reject(error);
@@ -133,7 +132,7 @@ export class ShardedSubscriber implements Subscriber {
     this.#follow();
   }
 
-  /** Takes every channel to the owner of its slot, and leaves masters that own nothing any more. */
+  /** Moves every channel to the owner of its slot, and disconnects from masters without slots. */
   #follow(): void {
     const moves: Promise<void>[] = [];
     let healed = false;

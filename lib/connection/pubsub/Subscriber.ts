@@ -10,22 +10,22 @@ export interface SubscriberEvents {
   restored(): void;
 }
 
-/** Connections that listen. They subscribe again by themselves after a reconnect. */
+/** Connections for subscriptions. They subscribe again by themselves after a reconnect. */
 export interface Subscriber {
   /** Receives its events; set once, before the first subscription. */
   events: SubscriberEvents | undefined;
   /**
-   * Whether the number that PUBLISH answers is that of all who listen. A cluster with classic pub/sub counts those of
-   * one node, wherever the others are.
+   * Whether the number that PUBLISH returns counts all listeners. A cluster with classic pub/sub counts those of one
+   * node only.
    */
   readonly countsReceivers: boolean;
-  /** Resolves when the server has acknowledged, however long the connection takes. Rejects when closed or refused. */
+  /** Resolves when the server has acknowledged, however long connecting takes. Rejects when closed or refused. */
   subscribe(channel: string): Promise<void>;
-  /** Forgets the channel; errors are swallowed, since nothing listens any more. */
+  /** Forgets the channel; errors are ignored, since it has no listener any more. */
   unsubscribe(channel: string): void;
-  /** How many listen to a channel on all nodes, where PUBLISH does not say so; `undefined`: that cannot be known. */
+  /** Counts the listeners of a channel on all nodes, where PUBLISH does not; `undefined`: that cannot be known. */
   countListeners?(channel: string): Promise<number | undefined>;
-  /** Finds out whether the servers are still there: something else seems to be wrong. */
+  /** Checks whether the servers still answer: another connection seems dead. */
   probe(): void;
   /** Closes the connections. */
   close(): void;
@@ -35,11 +35,11 @@ export interface Subscriber {
 export interface KeyEventSource {
   /** The number of the database. */
   readonly database: number;
-  /** Opens connections that listen to classic channels of every server that has keys. Close what it gives. */
+  /** Opens connections that listen to classic channels of every server with keys. The caller closes them. */
   open(): Subscriber;
 }
 
-/** For those who never listen. */
+/** For clients that never listen. */
 export const NO_SUBSCRIBER: Subscriber = {
   events: undefined,
   countsReceivers: false,
