@@ -33,7 +33,7 @@ export interface BasicAuth {
   readonly password?: string | undefined;
 }
 
-/** Who is told of new credentials. */
+/** Receives new credentials. */
 export interface StreamingCredentialsListener {
   /** There are new ones: live connections are authenticated anew. */
   readonly onNext: (credentials: BasicAuth) => void;
@@ -42,7 +42,7 @@ export interface StreamingCredentialsListener {
 }
 
 /**
- * Tells of new credentials by itself. The shape is that of node-redis, so that the providers of `@redis/entraid` fit.
+ * Reports new credentials by itself. The shape is that of node-redis, so that the providers of `@redis/entraid` fit.
  *
  * Source: `StreamingCredentialsProvider` of `@redis/client`.
  */

@@ -17,7 +17,7 @@ export type ShardedSubscriptionMode = 'AUTO' | 'ON' | 'OFF';
 export interface WatchdogThreadSettings {
   /**
    * How long the thread renews the locks of a main thread that gives no sign of life, in ms. A main thread that is
-   * blocked for longer loses its locks, and is told so when it runs again.
+   * blocked for longer loses its locks, and learns of it when it runs again.
    * @default 60000
    */
   readonly maxStall: number;
@@ -88,9 +88,9 @@ export interface CommonSettings {
    */
   readonly watchdogThread: false | WatchdogThreadSettings;
   /**
-   * Whether Redis tells of changes of the keys that are held and waited for (CLIENT TRACKING): then a loss by DEL,
-   * eviction, FLUSHALL or expiry is found within a round trip, and waiters wake. It costs one more connection for each
-   * one that sends commands, and a command for each hold that lasts longer than a round trip.
+   * Whether Redis reports changes of the keys that are held and waited for (CLIENT TRACKING): then a loss by DEL,
+   * eviction, FLUSHALL or expiry is found within a round trip, and waiters wake. It costs one more connection for
+   * each one that sends commands, and a command for each hold that lasts longer than a round trip.
    * @default false. Not in Redisson
    */
   readonly trackHolds: boolean;

@@ -37,9 +37,9 @@ export const FORCE_UNLOCK_OPTIONS: ReadonlySet<string> = new Set(['holders']);
 export const WATCH_OPTIONS: ReadonlySet<string> = new Set(['interval']);
 
 /**
- * Refuses a misspelt option. If it were ignored, a call could for example acquire without the intended `leaseTime`. So
- * it refuses a list, a Map or an Error, which have no options at all. It also refuses a wrong `unit`, which nobody
- * would look at where no time is given.
+ * Refuses a misspelt option. If it were ignored, a call could for example acquire without the intended `leaseTime`.
+ * So it refuses a list, a Map or an Error, which have no options at all. It also refuses a wrong `unit`, which would
+ * not be read where no time is given.
  *
  * @param options - the options of the caller
  * @param known - the known names

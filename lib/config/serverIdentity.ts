@@ -42,7 +42,7 @@ function addresses(nodes: readonly Partial<NodeAddress>[]): string {
   return texts.sort().join(',');
 }
 
-/** Whether a client is one of `ioredisson/testing`: its port is none. */
+/** Whether a client is one of `ioredisson/testing`: its port is 0. */
 export function isInMemory(topology: Topology): boolean {
   return topology.kind === 'single' && topology.address.port === 0;
 }

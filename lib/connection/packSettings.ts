@@ -33,8 +33,8 @@ const UNUSED = new Set([
  * Packs the settings of a connection for another thread. Name mappers are left out: the thread is given keys. So are
  * `credentials`: the thread asks this one for logins (`portLogins`).
  *
- * @throws ConfigError if a setting is a function, which cannot be sent to another thread; it names the setting; or
- *   where the threads of the runtime do not suffice
+ * @throws ConfigError if a setting is a function, which cannot be sent to another thread; it names the setting; or on
+ *   a runtime whose threads cannot renew locks
  */
 export function packSettings(settings: Settings): PackedSettings {
   refuseRuntime(process.versions);

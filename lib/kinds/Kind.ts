@@ -8,7 +8,7 @@ import type { Scope } from '../thread/threadScope';
 import type { Search } from '../acquire/Rollback';
 import type { Acquisition, Wait } from '../acquire/acquireWithin';
 
-/** What the inspector calls an object by its data: kinds that look alike in Redis have one name there. */
+/** The inspector's name for an object, from its data: kinds with the same data in Redis share one name. */
 export type ReportedKind =
   'lock' | 'fair' | 'fenced' | 'readWrite' | 'group' | 'semaphore' | 'permitExpirableSemaphore' | 'countDownLatch';
 

@@ -12,7 +12,7 @@ import { latchWakeRule } from '../waiters/WaitQueue';
  * | `name`                                        | string  | the count; the key is gone when it reaches zero   |
  * | `redisson_countdownlatch__channel__{<name>}`  | channel | `0` = reached zero, `1` = a new count, or deleted |
  *
- * The count does not show who counted, so a repeat looks like a second count: those scripts are sent once, and the
+ * The count does not show who counted, so a repeat would be a second count: those scripts are sent once, and the
  * caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key of
  * any type.
  */

@@ -12,9 +12,9 @@ import { semaphoreWakeRule } from '../waiters/WaitQueue';
  * | `name`                | string  | permits available now, may be negative; expires only where it was set so |
  * | `redisson_sc:{name}`  | channel | the permits available after each change that may let a waiter in         |
  *
- * The data does not show who has a permit, so a repeat of a change looks like a second one: these scripts are sent
- * once, and the caller gets an error that says whether it may have run. GET comes before SET and DEL, which would
- * replace a key of any type.
+ * The data does not show who has a permit, so a repeat would be a second change: these scripts are sent once, and the
+ * caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key of
+ * any type.
  */
 
 /**

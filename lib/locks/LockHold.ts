@@ -89,7 +89,7 @@ export class LockHold implements MemberHold {
 
   async extend(leaseTime: number, unit?: TimeUnit): Promise<void> {
     if (await this.setLease(holdLease(leaseTime, unit))) return;
-    // The lease before may have ended while the answer was on its way: then Redis has the new one, for nobody.
+    // The lease before may have ended while the answer was on its way: then Redis has the new lease without a holder.
     void this[Symbol.asyncDispose]();
     throw this.#hold.lost ?? notHeld(this.name, this.threadId, this.#hold);
   }

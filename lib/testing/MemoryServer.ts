@@ -12,7 +12,7 @@ export type Listener = (channel: string, message: string) => void;
 
 /** A client of this store, as {@link TestRedisson} methods of another client see it. */
 export interface StoreClient {
-  /** A lock was taken away from whoever held it: reports the losses, and lets the waiters look again. */
+  /** A lock was taken away from its holder: reports the losses, and lets the waiters try again. */
   lose(rawName: string): void;
   /** The store was emptied: forgets the holds, rejects the waiters, forgets injected errors. */
   reset(): void;
@@ -31,7 +31,7 @@ export class MemoryServer {
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #onGone = (key: string, event: string): void => void this.#publish(EVENTS + event, key);
   #store = newStore(this.#onGone);
-  /** Rings when a key is over, while somebody listens for that. */
+  /** Rings when a key expires, while a client listens for that. */
   readonly #expiry = new Alarm(() => {
     this.#store.expire();
     this.#watchExpiry();
@@ -70,7 +70,7 @@ export class MemoryServer {
     }
   }
 
-  /** Channels that somebody listens to. */
+  /** Channels with a listener. */
   get channels(): string[] {
     return [...this.#listeners.keys()].map(fromBytes);
   }
@@ -85,19 +85,19 @@ export class MemoryServer {
     return [...this.#store.entries.keys()].filter((key) => this.#store.entry(key) !== undefined);
   }
 
-  /** The fields of a hash, as text. @returns `undefined` where the key is none */
+  /** The fields of a hash, as text. @returns `undefined` where the key holds no hash */
   hash(key: string): [field: string, value: string][] | undefined {
     const value = this.#store.value(toBytes(key));
     if (!(value instanceof Map)) return undefined;
     return [...value].map(([field, content]) => [fromBytes(field), fromBytes(content)]);
   }
 
-  /** Lets a key expire, without a message to those who wait. */
+  /** Lets a key expire, without a message to the waiters. */
   expire(key: string): void {
     this.#store.delete(toBytes(key), 'expired');
   }
 
-  /** Deletes every key, and tells the clients; of the keys there are no events. */
+  /** Deletes every key, and notifies the clients; the keys cause no events. */
   reset(): void {
     this.#store = newStore(this.#onGone);
     this.#watchExpiry();

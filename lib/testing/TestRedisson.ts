@@ -25,7 +25,7 @@ export interface TestRedissonOptions extends Partial<
   readonly store?: object;
 }
 
-/** Who has a lock, as {@link TestRedisson.holders} tells it. */
+/** The holder of a lock, as {@link TestRedisson.holders} reports it. */
 export interface TestHolder {
   /** The client: {@link RedissonClient.getId}. */
   readonly clientId: string;
@@ -43,7 +43,7 @@ export interface TestRedisson extends RedissonClient {
    * both halves of a read/write lock at once; for a multi-lock by the names of its members.
    *
    * @param name - of the lock, as given to `getLock`
-   * @returns whether anybody of any client held it
+   * @returns whether a thread of any client held it
    * @throws ConfigError for a name that no lock can have
    */
   loseLock(name: string): boolean;
@@ -61,10 +61,11 @@ export interface TestRedisson extends RedissonClient {
   failNext(error: Error, times?: number): void;
 
   /**
-   * Who holds a lock now, in the order in which they got it. Readers and a writer of a read/write lock are told alike.
+   * The current holders of a lock, in the order in which they got it. Readers and a writer of a read/write lock are
+   * reported alike.
    *
    * @param name - of the lock, as given to `getLock`
-   * @returns an entry for each thread of each client of the store; none where nobody holds it
+   * @returns an entry for each thread of each client of the store; empty where the lock is free
    * @throws ConfigError for a name that no lock can have
    */
   holders(name: string): TestHolder[];

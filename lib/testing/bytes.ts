@@ -13,7 +13,7 @@ export function toBytes(value: string | number | Buffer): string {
   return ASCII.test(value) ? value : Buffer.from(value).toString('latin1');
 }
 
-/** What the store has, as text. */
+/** Bytes of the store, as text. */
 export function fromBytes(bytes: string): string {
   return ASCII.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString();
 }

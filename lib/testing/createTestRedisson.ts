@@ -12,7 +12,7 @@ import { connectMemory } from './memoryConnections';
 import { MemoryServer, type StoreClient } from './MemoryServer';
 import type { TestHolder, TestRedisson, TestRedissonOptions } from './TestRedisson';
 
-/** The store that an object stands for: what was given as `store`, and each test client. */
+/** The store of an object: of one given as `store`, and of each test client. */
 const servers = new WeakMap<object, MemoryServer>();
 
 /**

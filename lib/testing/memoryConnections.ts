@@ -17,7 +17,7 @@ export function connectMemory(server: MemoryServer, settings: ExecutorSettings, 
   const executor = new Executor(link, settings);
   failures.attach(executor);
   const monitor = new ConnectionMonitor(link);
-  // As with a real server: whoever makes the client can still add a listener.
+  // As with a real server: the caller that makes the client can still add a listener.
   void Promise.resolve().then(() => link.events?.ready());
   return {
     executor,

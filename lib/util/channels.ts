@@ -5,13 +5,13 @@ import type { AcquireMessage, HoldMessage, LockLostEvent, RenewalMessage } from 
 export const acquireChannel: TracingChannel<unknown, AcquireMessage> = tracingChannel('ioredisson:acquire');
 /** One hold, from acquired to given back or lost. */
 export const holdChannel: TracingChannel<unknown, HoldMessage> = tracingChannel('ioredisson:hold');
-/** What `onLockLost` is told. */
+/** The events of `onLockLost`. */
 export const lostChannel: Channel<unknown, LockLostEvent> = channel('ioredisson:lost') as typeof lostChannel;
 /** One batch of renewals. */
 export const renewalChannel: Channel<unknown, RenewalMessage> = channel('ioredisson:renewal') as typeof renewalChannel;
 
 /**
- * Whether anybody listens to acquisitions or to holds. The only thing that an acquisition pays for where nobody does.
+ * Whether acquisitions or holds have a subscriber. Without one, this check is all that tracing costs an acquisition.
  */
 export function isTraced(): boolean {
   return hasSubscribers(acquireChannel) || hasSubscribers(holdChannel);

@@ -17,7 +17,7 @@ export function chunks<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
-/** Makes an entry the newest of a map that keeps so many: the oldest is dropped. */
+/** Makes an entry the newest of a map of limited size: beyond that, the oldest is dropped. */
 export function keepNewest<K, T>(map: Map<K, T>, key: K, thing: T, most: number): void {
   map.delete(key);
   map.set(key, thing);

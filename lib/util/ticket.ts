@@ -15,7 +15,7 @@ export interface Ticket {
   readonly database: string;
   /** A hash of the addresses of the servers: equal for clients with the same configuration. */
   readonly servers: string;
-  /** What nobody can guess: the owner in Redis is made of it, and not the reverse. */
+  /** A secret: the owner in Redis is derived from it, and it cannot be derived from the owner. */
   readonly secret: string;
 }
 

@@ -14,7 +14,7 @@ export function jittered(ms: number): number {
   return Math.ceil(ms * (1 - RANDOM_PART * Math.random()));
 }
 
-/** So many steps later the code of a caller has continued whose promise is settled by then, also behind a few `then`s. */
+/** Microtasks after which callers have resumed whose promises are settled now, also behind a few `then`s. */
 const STEPS_TO_CALLERS = 6;
 
 const settled = Promise.resolve();
@@ -68,7 +68,7 @@ export function laterTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-/** Resolves when all have settled, or after so many ms. It alone does not keep the process alive. */
+/** Resolves when all have settled, or after `ms`. It alone does not keep the process alive. */
 export function settledWithin(operations: readonly Promise<unknown>[], ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms).unref();
@@ -106,8 +106,8 @@ export interface Due {
 }
 
 /**
- * Things with deadlines, the one whose deadline comes first on top: a binary heap that knows where each of them
- * stands. To add, move or take out one of 40 000, it looks at 15 others and not at all of them.
+ * Items with deadlines, the earliest on top: a binary heap that knows the place of each item. To add, move or remove
+ * one of 40 000, it reads 15 others and not all of them.
  */
 export class DeadlineHeap<T extends Due> {
   readonly #all: T[] = [];

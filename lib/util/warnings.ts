@@ -17,7 +17,7 @@ export function once<A extends unknown[]>(warn: (...about: A) => void): (...abou
   };
 }
 
-/** Warns of a hold that nobody can release: its `LockHold` or `PermitHold` was garbage collected. */
+/** Warns of a hold that can no longer be released: its `LockHold` or `PermitHold` was garbage collected. */
 export function warnAbandonedHold(name: string, ofPermits: boolean): void {
   const [what, release, instead] = ofPermits
     ? [`permits of semaphore '${name}', taken by acquireHold()`, 'release()', 'withPermits()']

@@ -36,14 +36,14 @@ export class Subscriptions<H extends object = object> {
   readonly subscriber: Subscriber;
   /** Whether a connection that listens is gone. */
   interrupted = false;
-  /** Whether nobody can join any more. */
+  /** Whether no waiter can join any more. */
   closed = false;
   readonly #subscriptions = new Map<string, Subscription<H>>();
   /** Channels without waiters that are still subscribed. */
   readonly #unused = new Set<string>();
-  /** Turns of locks that nobody here waits for, by {@link restKey}, the longest resting first. */
+  /** Turns of locks without a waiter here, by {@link restKey}, the longest resting first. */
   readonly #resting = new Map<string, Turns>();
-  /** Who listens to a channel that wakes nobody. */
+  /** The listeners of channels that wake no waiter. */
   readonly #listeners = new Map<string, (message: string) => void>();
   #shutdownError = (): ShutdownError => new ShutdownError();
 
@@ -73,7 +73,8 @@ export class Subscriptions<H extends object = object> {
   }
 
   /**
-   * The queue of an object, if anybody waits. Its channel alone is not enough: another object may have the same one.
+   * The queue of an object, if it has a waiter. Its channel alone is not enough: another object may have the same
+   * one.
    * @param waitKey - what is waited for: the key of a lock, of a group together with the values
    */
   queue(channel: string, waitKey: string): WaitQueue<H> | undefined {
@@ -81,13 +82,13 @@ export class Subscriptions<H extends object = object> {
     return this.closed ? undefined : this.#subscriptions.get(channel)?.queues.get(waitKey);
   }
 
-  /** Whether nobody waits, nor has just waited: then there is no queue, and there are no turns. */
+  /** Whether no caller waits, nor has just waited: then there is no queue, and there are no turns. */
   get idle(): boolean {
     if (this.#resting.size > 0) this.#forgetRested();
     return this.#subscriptions.size === 0 && this.#resting.size === 0;
   }
 
-  /** The turns of a lock, if anybody waits for it, or has just waited, or others waited when it was released. */
+  /** The turns of a lock, if a caller waits for it, or has just waited, or others waited when it was released. */
   turns(channel: string, waitKey: string): Turns | undefined {
     return this.queue(channel, waitKey)?.turns ?? this.#restingTurns(channel, waitKey);
   }
@@ -105,7 +106,7 @@ export class Subscriptions<H extends object = object> {
     this.rest(channel, turns);
   }
 
-  /** Nobody waits for a lock any more: its turns are kept for a while. */
+  /** A lock has no waiter any more: its turns are kept for a while. */
   rest(channel: string, turns: Turns): void {
     if (!this.subscriber.countsReceivers || this.closed) return;
     this.#forgetRested();
@@ -152,7 +153,7 @@ export class Subscriptions<H extends object = object> {
   }
 
   /**
-   * Hears the messages of a channel that wakes nobody.
+   * Passes on the messages of a channel that wakes no waiter.
    * @throws CommandError if the user may not; ShutdownError
    */
   listen(channel: string, listener: (message: string) => void): Promise<void> {

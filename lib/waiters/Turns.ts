@@ -5,13 +5,16 @@ import { Alarm } from '../util/Alarm';
  * one command. A process that died meanwhile must not cost more than this.
  */
 export const GIVE_WAY_MS = 5;
-/** Where Redis is far it waits for so many round trips: the message and the command take one. */
+/** Where Redis is far, it waits for this many round trips: the message and the command take one. */
 const GIVE_WAY_ROUND_TRIPS = 2;
 /** Never longer than this, in ms: a server may hang. */
 const MAX_GIVE_WAY_MS = 100;
 /** The longest turn, in ms: slow sections must not keep others waiting for many times their length. */
 const MAX_TURN_MS = 20;
-/** Where Redis is far: a turn may take so many round trips, or nearly all of it would be the way from one to the next. */
+/**
+ * Where Redis is far, a turn may take this many round trips; otherwise the way from one turn to the next would
+ * dominate.
+ */
 const MAX_TURN_ROUND_TRIPS = 16;
 /**
  * Most hand-overs of one turn while there is a process that makes none (a Java process takes the lock once per turn).
@@ -30,20 +33,20 @@ const SHORT_TURN_HANDOVERS = 11;
 const SHORT_TURN_SCORE = 2;
 /** The score goes no higher than this. */
 const MAX_SHORT_TURN_SCORE = 4;
-/** Where an unlock does not return how many listen, at least this long passes between two counts, in ms. */
+/** Where an unlock does not return the number of listeners, the shortest time between two counts, in ms. */
 const COUNT_INTERVAL_MS = 50;
 
 /** What the turns of a lock need of the channel. */
 export interface TurnSubscription {
   /** Whether messages arrive, so that this process is one of those who listen. */
   readonly heard: boolean;
-  /** Whether the reply to an unlock says how many listen, all of them for this lock. */
+  /** Whether the reply to an unlock contains the number of listeners, all of them for this lock. */
   readonly counted: boolean;
-  /** Asks Redis how many listen. @returns `undefined` when that cannot be known */
+  /** Asks Redis for the number of listeners. @returns `undefined` when that cannot be known */
   countListeners(): Promise<number | undefined>;
 }
 
-/** The queue of those who wait for it. */
+/** The queue of the lock's waiters. */
 interface TurnQueue {
   readonly subscription: TurnSubscription;
   readonly readersSleep: boolean;
@@ -53,12 +56,12 @@ interface TurnQueue {
 /**
  * The turns that processes take with one lock: the only place where a process gives way.
  *
- * Redis delivers a message to its subscribers always in the same order, so the same process would win every race. And a
- * process whose only caller asks again at once would be faster than all who must first hear of its unlock. So a process
- * that has had the lock gives way: it lets as many unlock messages pass as there are other subscribers, and its head,
- * or a fresh caller that joins the queue for this, tries when the last of them comes. No other process depends on it:
- * {@link giveWayMs} after the last message it tries anyway. Where nobody else is subscribed it tries at once, and lets
- * its own message pass, which would only make its next waiter try in vain.
+ * Redis delivers a message to its subscribers always in the same order, so the same process would win every race. And
+ * a process whose only caller asks again at once would be faster than all that must first receive its unlock message.
+ * So a process that has had the lock gives way: it lets as many unlock messages pass as there are other subscribers,
+ * and its head, or a fresh caller that joins the queue for this, tries when the last of them comes. No other process
+ * depends on it: {@link giveWayMs} after the last message it tries anyway. Where no other process is subscribed it
+ * tries at once, and lets its own message pass, which would only make its next waiter try in vain.
  *
  * An unlock returns how many subscribers got its message. A cluster with classic pub/sub counts those of one node only:
  * there the process asks the nodes from time to time, and waits for its own message in any case.
@@ -67,9 +70,9 @@ interface TurnQueue {
  * longer; the shortest hand-over of this turn and the last is a round trip. It is cut while another process that makes none
  * takes short turns, which shows in how soon its unlock follows the one before.
  *
- * States: free (tries at each message) -> releasing (own unlock under way: messages are counted) -> giving way (so many
- * messages are to pass) | alone (only its own message is to pass) -> free. It has a queue, or it rests: nobody here
- * waits, but the own message may still come, and the next caller may have to give way.
+ * States: free (tries at each message) -> releasing (own unlock under way: messages are counted) -> giving way (a
+ * number of messages is to pass) | alone (only its own message is to pass) -> free. It has a queue, or it rests: no
+ * caller of this process waits, but the own message may still come, and the next caller may have to give way.
  */
 export class Turns {
   /** What is waited for: the lock's key, together with the values for a group lock. */
@@ -121,7 +124,7 @@ export class Turns {
     if (this.#handOvers === 0 && this.#relays === 0) this.#beginTurn(performance.now());
   }
 
-  /** Nobody of this process waits any more; an unlock may still be under way. */
+  /** No caller of this process waits any more; an unlock may still be under way. */
   detach(): void {
     this.#queue = undefined;
     this.#alarm?.off();

@@ -5,15 +5,15 @@ import { Alarm } from '../util/Alarm';
 import { GIVE_WAY_MS, type TurnSubscription, type Turns } from './Turns';
 
 /**
- * Whom a message wakes among the waiters of its channel: a number is so many of them, `permits` are those that they are
- * enough for.
+ * Which waiters of its channel a message wakes. A number: wake that many; `permits`: wake those for which they are
+ * enough.
  */
 type Whom = 'next' | 'all' | 'none' | number | { readonly permits: number };
 
 /** Reads a message of one family of channels: whom it wakes. */
 export type WakeRule = (message: string) => Whom;
 
-/** Locks and read/write locks: `0` = unlocked, one may try; `1` = write lock released, everybody may. */
+/** Locks and read/write locks: `0` = unlocked, one may try; `1` = write lock released, all may try. */
 export const lockWakeRule: WakeRule = (message) => (message === '0' ? 'next' : message === '1' ? 'all' : 'none');
 
 /** Semaphores: the permits there are now; a waiter that needs more need not try. */
@@ -23,7 +23,7 @@ export const semaphoreWakeRule: WakeRule = (message) => {
 };
 
 /**
- * Permit-expirable semaphores: the permits there are now, or the number added to those. So many waiters may try,
+ * Permit-expirable semaphores: the permits there are now, or the number added to those. That many waiters may try,
  * whatever they need; one that gets none wakes those that need fewer.
  */
 export const permitWakeRule: WakeRule = (message) => readPermits(message) || 'none';
@@ -57,7 +57,7 @@ export interface SubscriptionSettings {
 const FIRST_PAUSE_MS = 500;
 /** Without a subscription, at most this many shared waiters attempt at once. */
 const SHARED_RETRIES = 10;
-/** Each of those that gets in wakes this many others: what it found may be there for them, too. */
+/** Each of those that succeeds wakes this many others, which may succeed, too. */
 const FOLLOWERS = 2;
 
 /** What a queue needs of the subscription that it shares. */
@@ -231,8 +231,8 @@ export class WaitQueue<H extends object = object> {
   }
 
   /**
-   * Wakes so many shared waiters that have no wake-up yet, the longest waiting first.
-   * @param permits - `true`: those that this many permits are enough for
+   * Wakes up to `count` shared waiters that have no wake-up yet, the longest waiting first.
+   * @param permits - `true`: `count` permits are available; wakes the waiters for which they are enough
    */
   wakeSome(count: number, permits = false): void {
     let left = count;
@@ -259,7 +259,7 @@ export class WaitQueue<H extends object = object> {
     for (const waiter of this.waiters) waiter.reject(error);
   }
 
-  /** If it is the head, it attempts again after so many ms. One timer serves the whole queue. @returns whether it is */
+  /** If it is the head, it attempts again after `ms`. One timer serves the whole queue. @returns whether it is */
   recheckIn(waiter: Waiter<unknown, H>, ms: number): boolean {
     if (waiter !== this.#head) return false;
     if (ms === Infinity && this.#recheck === undefined) return true;
@@ -383,7 +383,7 @@ type Reason = 'message' | 'doubt';
  * States: awake (a wake-up that comes now is kept) <-> listening (until subscribed, or woken) | asleep -> left.
  */
 export class Waiter<T, H extends object = object> implements Wait<T> {
-  /** The kind of the object that its caller waits for; `undefined`: nobody waits, see {@link WaitingKind}. */
+  /** The kind of the object that its caller waits for; `undefined`: no caller waits, see {@link WaitingKind}. */
   readonly kind: ObjectKind | undefined;
   readonly order: WaitOrder;
   /** The acquisition that waits here, for a holder of this process that hands its lock over. */
@@ -446,7 +446,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
     this.woken = this.kept;
     this.kept = undefined;
     if (this.woken !== undefined) return Promise.resolve(undefined);
-    // One that has not begun gives way: it tries at the next message, or when there is none.
+    // A waiter that has not begun gives way: it tries at the next message, or when none comes.
     const ms = this.#begun || retryInMs !== Infinity ? retryInMs : queue.turns.giveWayMs;
     if (!queue.recheckIn(this, ms) && ms !== Infinity && (inDoubt || this.order === 'shared')) {
       this.#alarm ??= new Alarm(() => this.wake('doubt'), true);

@@ -40,13 +40,14 @@ export interface Config extends SharedSetters {
   setMaxRenewTimes(times: number): this;
 
   /**
-   * @param thread - whether a thread of its own renews the locks; `{ maxStall }`: for so many ms without a sign of life
+   * @param thread - whether a thread of its own renews the locks; `{ maxStall }`: for this many ms without a sign of
+   *   life
    *   from the main thread, 60000 unless given. Default false. Not in Redisson
    */
   setWatchdogThread(thread: WatchdogThreadOption): this;
 
   /**
-   * @param tracks - whether Redis tells of changes of the keys that are held and waited for (CLIENT TRACKING). Default
+   * @param tracks - whether Redis reports changes of the keys that are held and waited for (CLIENT TRACKING). Default
    *   false. Not in Redisson
    */
   setTrackHolds(tracks: boolean): this;

@@ -95,7 +95,7 @@ function fromClient(client: unknown, values: CommonValues): Settings {
 function fromUrl(url: string | URL | undefined, values: CommonValues, environment: NodeJS.ProcessEnv): Settings {
   const variable = environment[URL_VARIABLE];
   if (url === undefined && variable?.trim() === '') {
-    // A secret that was not filled in: nobody means another server by that.
+    // A secret that was not filled in: an empty variable never means another server.
     throw new ConfigError(`The environment variable ${URL_VARIABLE} is empty. Set it, or unset it for ${DEFAULT_URL}.`);
   }
   const parsed =
@@ -117,7 +117,7 @@ function fromUrl(url: string | URL | undefined, values: CommonValues, environmen
 
 /**
  * @param value - anything
- * @returns whether it looks like an ioredis `Redis` or `Cluster`; ioredis itself is not loaded for this check
+ * @returns whether it has the shape of an ioredis `Redis` or `Cluster`; ioredis itself is not loaded for this check
  */
 export function isClient(value: unknown): value is RedisClientLike {
   if (typeof value !== 'object' || value === null) return false;

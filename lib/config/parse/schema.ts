@@ -232,7 +232,7 @@ const credentials: Parser<Secret<Credentials>> = {
 const credentialsResolver: Parser<undefined> = {
   form: 'other',
   parse(value, key) {
-    // What Redisson writes where there is none.
+    // The value that Redisson writes when no resolver is set.
     if (javaObject(value)?.simpleName === 'DefaultCredentialsResolver') return undefined;
     throw new ConfigError(
       `${key} is a Java class and cannot be loaded here. Give the same as 'credentials', in code: ` +

@@ -127,8 +127,8 @@ export class ClusterView {
   }
 
   /**
-   * Counts the listeners of a classic channel, each on one of the masters. @returns `undefined` if that cannot be
-   * known
+   * Counts the listeners of a classic channel, each on one of the masters.
+   * @returns `undefined` if that cannot be known
    */
   async countListeners(channel: string): Promise<number | undefined> {
     try {

@@ -16,8 +16,8 @@ import { TLS_HINTS } from './driverError';
 export type Connector = NonNullable<RedisOptions['Connector']>;
 
 /**
- * Chooses a server. @param unwanted - aborts when no server is needed any more: ends at once, without timers or
- * sockets
+ * Chooses a server.
+ * @param unwanted - aborts when no server is needed any more: ends at once, without timers or sockets left
  */
 export type Choice = (trouble: (error: Error) => void, unwanted: AbortSignal) => Promise<NodeAddress>;
 

@@ -91,8 +91,8 @@ export interface CommandExecutor {
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown>;
 
   /**
-   * Publishes a message; on a cluster with sharded pub/sub, in the shard of the channel. @returns the number of
-   * receivers
+   * Publishes a message; on a cluster with sharded pub/sub, in the shard of the channel.
+   * @returns the number of receivers
    */
   publish(channel: string, message: string): Promise<number>;
 

@@ -119,7 +119,7 @@ export class LockEngine {
         // If it was sent twice in time, "not held" means that the first send released it.
         if (reply.kind !== 'notHeld' || (inTime && sends > 1)) return;
         wakeWaiters(context, kind, ownership);
-        // Its lease ended while Redis refused the release, or did not get it: nobody worked under it any more.
+        // Its lease ended while Redis refused the release, or did not get it: no caller worked under it any more.
         if (inTime && performance.now() >= heldUntil && ownership.holds.length === 0) return;
         const why = 'the release found it gone (expired or deleted)';
         ownerships.lose([{ ownership, holds: [...ownership.holds, chosen], why, gone: reply.gone, how: 'released' }]);
@@ -178,8 +178,9 @@ export class LockEngine {
   }
 
   /**
-   * Gives the one hold of a thread back to the owner from whom it was taken over, in the background: nobody got it.
-   * @param leaseMs - in ms; the lock is kept so long for that owner
+   * Gives the one hold of a thread back to the owner from whom it was taken over, in the background: no caller got
+   * it.
+   * @param leaseMs - in ms; how long the lock is kept for that owner
    */
   giveBack(threadId: number, from: string, leaseMs: number): void {
     const { kind, context } = this;
@@ -212,7 +213,7 @@ export class LockEngine {
   /**
    * A command has set the lease of an ownership. If the watchdog thread renewed the same owner before, its last renewal
    * may still be under way on its own connection, and prolong that lease. Then the lease is set once more behind it.
-   * Nobody waits for that: a lease that is too long for a moment gives the lock to nobody else.
+   * No caller waits for that: a lease that is too long for a moment does not give the lock to another owner.
    */
   keepLease(ownership: Ownership): void {
     const { thread } = this.context.watchdog;
@@ -285,7 +286,7 @@ export class LockEngine {
         this.#undo(ownership, leaseMs, sent, why);
       },
       answered: (reply) => {
-        // Also if it was sent twice: nobody knows whether the first send released it, or its lease had ended before.
+        // Also if it was sent twice: it is unknown whether the first send released it, or its lease had ended before.
         if (reply.kind !== 'notHeld') return;
         throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
       },

@@ -25,7 +25,7 @@ const MAX_ROUND_TRIP_MS = 100;
 /** First pause before a command that has failed for good is sent again, in ms; it doubles. */
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 1_000;
-/** At most so many pairs of values are compared. */
+/** The most pairs of values that are compared. */
 const MAX_COMPARED = 100;
 /** What is passed on is one hold: its release leaves none. */
 const FREE = { left: 0, remainingMs: 0 };
@@ -196,9 +196,9 @@ interface Part {
  * Passes a lock on among the waiters of this process before Redis knows (`localHandOver`).
  *
  * Redis has the lock under the name of one thread of this process, `#wire`, while another one has it here: the holder.
- * Nobody else can get it while the lease that Redis has confirmed lasts, so the holder counts on that lease alone,
- * until Redis has confirmed its own. One command at a time moves the lock in Redis, from the thread on record to
- * whoever is the holder by then. It covers all who had the lock in between, and their `unlock()` resolves with it.
+ * No other owner can get it while the lease that Redis has confirmed lasts, so the holder counts on that lease alone,
+ * until Redis has confirmed its own. One command at a time moves the lock in Redis, from the thread on record to the
+ * holder of that moment. It covers all who had the lock in between, and their `unlock()` resolves with it.
  *
  * 1. There is one command under way at most, and nothing else names a thread of a relay: each counts as releasing until
  *    Redis is known not to have it on record, or to have it rightly. So a thread comes once, and there is no circle.
@@ -222,7 +222,7 @@ class Relay implements Passing {
   #to: Heir;
   #holder: Heir | undefined;
   #confirmedAt: number | undefined;
-  /** Those who have given it back. The command under way covers so many of them; the others came since. */
+  /** The threads that have given it back. The command under way covers this many of them; the others came since. */
   readonly #parts: Part[] = [];
   #covered = 0;
   #pauseMs = FIRST_PAUSE_MS;

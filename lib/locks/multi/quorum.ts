@@ -10,7 +10,7 @@ export interface Quorum {
   readonly kind: string;
   /** For subscribers to acquisitions. */
   readonly objectKind: 'multi' | 'red';
-  /** @returns how many of so many members are needed */
+  /** @returns how many of the members are needed */
   needed(members: number): number;
 }
 

@@ -38,7 +38,7 @@ interface Entry {
 export interface StoreOptions {
   /** Whether a key is gone at the ms at which its time ends. @default false, as Redis: in the next one */
   readonly goneAtDeadline?: boolean;
-  /** Told of each key that is gone, as Redis tells it by an event: its time is over, or it was deleted or emptied. */
+  /** Called for each key that is gone, as Redis sends an event: its time is over, or it was deleted or emptied. */
   readonly onGone?: (key: string, event: 'expired' | 'del') => void;
 }
 
@@ -124,12 +124,12 @@ export class Store {
     return this.entry(key) !== undefined && this.#remove(key, event);
   }
 
-  /** Makes room for another value. Nobody is told: the key is still there. */
+  /** Makes room for another value, without an event: the key still exists. */
   overwrite(key: string): void {
     this.#entries.delete(key);
   }
 
-  /** A key without content is none. */
+  /** Removes a key without content, as Redis does. */
   deleteEmpty(key: string, size: number): void {
     if (size === 0) this.#remove(key, 'del');
   }

@@ -94,9 +94,15 @@ export function toNumber(value: LuaValue): number | undefined {
 }
 
 const patterns = new Map<string, RegExp>();
-/** What the scripts use of Lua's patterns a regular expression has as well. It writes these otherwise ... */
+/**
+ * The parts of Lua's patterns that the scripts use exist in regular expressions as well. These are written
+ * differently ...
+ */
 const ESCAPED = /%([d\W])|([{}|/\\])/g;
-/** ... and means something else by these: classes but `%d`, `-` for "as few as possible", anchors that are none. */
+/**
+ * ... and these have another meaning there: classes but `%d`, `-` for "as few as possible", `^` and `$` inside a
+ * pattern.
+ */
 const UNKNOWN = /%[^d\W]|[^(^]-|[^[]\^|\$./s;
 
 /** A pattern of Lua as a regular expression. */
