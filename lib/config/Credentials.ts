@@ -3,7 +3,10 @@ export interface CredentialsRequest {
   /** The name or the IP address of the server; of a master that sentinels named, its IP address. */
   readonly host: string;
   readonly port: number;
-  /** What the server is, as far as that is known before it was asked: a server of a cluster may have failed over. */
+  /**
+   * The role of the server, as far as it is known before the server is asked: a server of a cluster may have failed
+   * over.
+   */
   readonly role: 'master' | 'slave' | 'sentinel';
 }
 
@@ -14,16 +17,16 @@ export interface IssuedCredentials {
   /** The password or token; not empty. */
   readonly password: string;
   /**
-   * For how long they are valid, in ms. They are asked for again when four fifths of it are over.
+   * How long they are valid, in ms. New ones are requested when four fifths of that time are over.
    * @default for as long as the connection lives
    */
   readonly expiresIn?: number | undefined;
 }
 
 /**
- * Gives the credentials of one connection. It is asked for each attempt to connect, and again before `expiresIn` is
- * over. What it rejects with is the message of the `ConnectionError` of the calls that wait; it is asked again after a
- * pause.
+ * Gives the credentials of one connection. It is called for each attempt to connect, and again before `expiresIn` is
+ * over. The message of its rejection becomes that of the `ConnectionError` of the waiting calls; it is called again
+ * after a pause.
  */
 export type CredentialsFunction = (request: CredentialsRequest) => IssuedCredentials | Promise<IssuedCredentials>;
 
@@ -37,7 +40,7 @@ export interface BasicAuth {
 export interface StreamingCredentialsListener {
   /** There are new ones: live connections are authenticated anew. */
   readonly onNext: (credentials: BasicAuth) => void;
-  /** The provider has given up: it is subscribed to anew. */
+  /** The provider has given up: the client subscribes anew. */
   readonly onError: (error: Error) => void;
 }
 
@@ -48,13 +51,13 @@ export interface StreamingCredentialsListener {
  */
 export interface StreamingCredentialsProvider {
   /**
-   * @returns the credentials of now, and what ends the subscription; a client has one, from its first connection to its
-   *   shutdown
+   * @returns the current credentials, and the subscription, which can be disposed of; a client has one, from its
+   *   first connection to its shutdown
    */
   readonly subscribe: (
     listener: StreamingCredentialsListener,
   ) => Promise<readonly [credentials: BasicAuth, subscription: { dispose(): void }]>;
-  /** Called when a server has refused the credentials, or when none were to be had. */
+  /** Called when a server has refused the credentials, or when the provider gave none. */
   readonly onReAuthenticationError?: ((error: Error) => void) | undefined;
 }
 

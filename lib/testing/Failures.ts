@@ -18,7 +18,7 @@ export class Failures {
   /** Fails the commands that are under way when it aborts. */
   #underWay = new AbortController();
 
-  /** The next `times` commands after those that fail already fail with this error. */
+  /** Lets `times` commands fail with this error, after those that already fail. */
   add(error: Error, times: number): void {
     this.#next.push({ error, times });
   }
@@ -27,7 +27,7 @@ export class Failures {
     this.#next = [];
   }
 
-  /** Forgets all errors, and fails what is under way. @param makeError - makes what those reject with */
+  /** Forgets all errors, and fails the commands under way. @param makeError - makes their errors */
   reset(makeError: () => Error): void {
     this.clear();
     const underWay = this.#underWay;
@@ -35,7 +35,7 @@ export class Failures {
     underWay.abort(makeError());
   }
 
-  /** Fails the commands of an executor where a test wants it. Those do not run. */
+  /** Fails the commands of an executor where a test asks for it. Those do not run. */
   attach(executor: Executor): void {
     const { prototype } = Executor;
     executor.run = (...given) =>

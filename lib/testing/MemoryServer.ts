@@ -7,7 +7,7 @@ import { RedisError, type Reply, Status } from './store/replies';
 import { ScriptEngine } from './store/ScriptEngine';
 import { Store } from './store/Store';
 
-/** Who listens to channels. */
+/** The listeners of channels. */
 export type Listener = (channel: string, message: string) => void;
 
 /** A client of this store, as {@link TestRedisson} methods of another client see it. */
@@ -80,7 +80,7 @@ export class MemoryServer {
     return this.#listeners.get(toBytes(channel))?.size ?? 0;
   }
 
-  /** The keys that there are, as bytes. */
+  /** All keys, as bytes. */
   get keys(): string[] {
     return [...this.#store.entries.keys()].filter((key) => this.#store.entry(key) !== undefined);
   }

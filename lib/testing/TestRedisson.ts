@@ -38,8 +38,8 @@ export interface TestHolder {
 /** A client in memory: what {@link createTestRedisson} returns. */
 export interface TestRedisson extends RedissonClient {
   /**
-   * Takes a lock away from whoever holds it, as if it had expired: the signals of its holds abort with `LockLostError`,
-   * `onLockLost` listeners are called, and those who wait try to get it. All of that has begun when this returns. For
+   * Takes a lock away from its holder, as if it had expired: the signals of its holds abort with `LockLostError`,
+   * `onLockLost` listeners are called, and the waiters try to get it. All of that has begun when this returns. For
    * both halves of a read/write lock at once; for a multi-lock by the names of its members.
    *
    * @param name - of the lock, as given to `getLock`
@@ -49,13 +49,13 @@ export interface TestRedisson extends RedissonClient {
   loseLock(name: string): boolean;
 
   /**
-   * Lets the next commands of this client fail. They do not run, and are not sent again; the operations that sent them
-   * reject with this very error. Every command counts, also the renewals of the watchdog. One operation may send
-   * several; an error whose `mayHaveRun` is `true` (`new ConnectionError('…', true)`) makes its caller take back what it
-   * may have got, which is a command, too.
+   * Lets the next commands of this client fail. They do not run, and are not sent again; the operations that sent
+   * them reject with this very error. Every command counts, also the renewals of the watchdog. One operation may send
+   * several; an error whose `mayHaveRun` is `true` (`new ConnectionError('…', true)`) makes its caller undo what the
+   * command may have done, which is a command, too.
    *
-   * @param error - what they fail with
-   * @param times - how many: a positive integer, or `Infinity`. 0: those that are still to fail do not. Default: 1
+   * @param error - the error that they fail with
+   * @param times - how many: a positive integer, or `Infinity`. 0: no further command fails. Default: 1
    * @throws TypeError unless `error` is an `Error`; RangeError for other `times`
    */
   failNext(error: Error, times?: number): void;
@@ -71,9 +71,9 @@ export interface TestRedisson extends RedissonClient {
   holders(name: string): TestHolder[];
 
   /**
-   * Begins anew, for the next test: empties the store, for all clients that share it. Their holds end (their signals
-   * abort, `onLockLost` listeners are not called), whoever waits is rejected with `ShutdownError`, and errors of
-   * {@link failNext} are forgotten. Handles and listeners stay usable.
+   * Resets the store for the next test: empties it, for all clients that share it. Their holds end (their signals
+   * abort, `onLockLost` listeners are not called), waiters are rejected with `ShutdownError`, and errors of {@link
+   * failNext} are forgotten. Handles and listeners stay usable.
    */
   reset(): void;
 }

@@ -2,10 +2,11 @@ import { clampTimer } from './duration';
 import { runOutside } from './outside';
 
 /**
- * One timer for many deadlines: it rings at the earliest of them. Whoever has the deadlines sets it again when it rings.
+ * One timer for many deadlines: it rings at the earliest of them. The owner of the deadlines sets it again when it
+ * rings.
  *
- * The timer runs in no caller's async context. One that would fire too early is left alone: it costs less to fire in
- * vain than to be made again for each change.
+ * The timer runs outside any caller's async context. A timer that would fire too early is kept: it costs less to fire
+ * in vain than to be made again for each change.
  *
  * States: off <-> set (a timer stands, at the time of the alarm or before) -> rings, and is off.
  */
@@ -65,7 +66,8 @@ export class Alarm {
     this.#timerAt = Infinity;
     this.#timer = undefined;
     if (this.#at === Infinity) return;
-    // Too early: a timer may be a millisecond early, a pause may be cut, and the alarm may have been put off.
+    // Too early: a timer may be a millisecond early, a long pause may be clamped, and the alarm may have been set to
+    // a later time.
     if (performance.now() < this.#at) return this.#arm();
     this.#at = Infinity;
     this.#ring();

@@ -23,7 +23,7 @@ function describeObject(value: object | null): string {
   return name === 'Object' || name === '' ? 'an object' : `an instance of ${name}`;
 }
 
-/** Addresses hold passwords, and what is long or has several lines is no value that was meant to be shown. */
+/** Addresses hold passwords, and a text that is long or has several lines was not meant to be shown. */
 function isSuspicious(text: string): boolean {
   return text.length > 100 || /[@\n]|:\/\//.test(text);
 }

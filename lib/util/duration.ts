@@ -4,7 +4,7 @@ import { TimeUnit } from './TimeUnit';
 /** The longest delay a Node timer takes, in ms (2^31 - 1, almost 25 days); a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What a lease of "no lease, the watchdog keeps the lock" is, after {@link leaseMillis}. */
+/** The lease that means "no lease, the watchdog keeps the lock", after {@link leaseMillis}. */
 export const NO_LEASE = -1;
 
 /**
@@ -73,8 +73,8 @@ export function leaseMillis(value: number | undefined, unit?: TimeUnit, what = '
 }
 
 /**
- * The lease of a hold as an object, in whole milliseconds. Unlike {@link leaseMillis} only -1 means "no lease": who
- * computes the rest of a lease and gets 0 or less must not get a hold that is renewed for ever.
+ * The lease of a hold as an object, in whole milliseconds. Unlike {@link leaseMillis} only -1 means "no lease": a
+ * caller that computes the rest of a lease and gets 0 or less must not get a hold that is renewed for ever.
  *
  * @param value - the lease in `unit`; -1: no lease
  * @param unit - the unit; `undefined` is milliseconds
@@ -92,7 +92,7 @@ export function holdLease(value: number, unit?: TimeUnit): number {
  * A delay that `setTimeout` can take: whole (a fraction would be cut off, and the timer fire early) and in range.
  *
  * @param ms - the wanted delay in ms; `Infinity` is allowed
- * @returns 0 to {@link MAX_TIMER_MS}; whoever needs longer sets the next timer when this one fires
+ * @returns 0 to {@link MAX_TIMER_MS}; for a longer delay the caller sets the next timer when this one fires
  */
 export function clampTimer(ms: number): number {
   return Math.min(MAX_TIMER_MS, Math.max(0, Math.ceil(ms)));

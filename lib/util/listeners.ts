@@ -1,6 +1,6 @@
 /**
- * Calls a listener of the user. What it throws becomes a warning of the process: its author must learn of it, but it
- * must not stop whoever calls it, nor be thrown in one of our timers.
+ * Calls a listener of the user. An error of the listener becomes a warning of the process: its author must learn of
+ * it, but it must not stop the caller, nor be thrown in one of our timers.
  *
  * @param what - the listener, for the warning, e.g. `An object listener`
  * @returns what the listener returns

@@ -1,5 +1,5 @@
 /**
- * Names on the wire: what Redisson and this package must build alike, byte for byte.
+ * Names on the wire: Redisson and this package must build them alike, byte for byte.
  * All of them take the *raw* name, i.e. after the name mapper.
  */
 

@@ -1,9 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
 
 /**
- * The async context in which this module was loaded: no request, no span, no thread. What a client does for no
- * caller runs in it. A timer or a socket otherwise keeps the context of whoever happened to make it, for as long as it
- * lives.
+ * The async context in which this module was loaded: no request, no span, no thread. Work that a client does for no
+ * caller runs in it. A timer or a socket otherwise keeps the context of the caller that happened to make it, for as
+ * long as it lives.
  */
 const outside = new AsyncResource('ioredisson');
 
@@ -18,7 +18,7 @@ export function callerContext(): Context {
   return new AsyncResource('ioredisson');
 }
 
-/** Runs `fn` in no caller's context: what it starts and sends belongs to no caller. */
+/** Runs `fn` outside any caller's context: what it starts and sends belongs to no caller. */
 export function runOutside<T>(fn: () => T): T {
   return outside.runInAsyncScope(fn);
 }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * What a ticket of `detach()` says. It names no server and has no password; who has it can take up the hold, so it is to
- * be passed on like the work itself.
+ * The contents of a ticket of `detach()`. It names no server and has no password. Any client that has it can take up
+ * the hold, so pass it on only with the work itself.
  */
 export interface Ticket {
   /** The kind of the lock. */
@@ -19,7 +19,7 @@ export interface Ticket {
   readonly secret: string;
 }
 
-/** What every ticket begins with, and the version of its format. */
+/** The start of every ticket, with the version of its format. */
 const PREFIX = 'ioredisson-ticket.1.';
 
 /** A secret for a new ticket. */

@@ -43,7 +43,7 @@ function step(): void {
       try {
         work();
       } catch (error) {
-        // The works of others run nevertheless; it becomes an unhandled rejection.
+        // The other works run nevertheless; it becomes an unhandled rejection.
         void Promise.reject(error);
       }
     }
@@ -63,7 +63,7 @@ export async function runAndEnd<T>(work: () => Promise<T>, end: () => Promise<vo
   return value;
 }
 
-/** Resolves in a later turn of the event loop: what waits in the sockets is read before. */
+/** Resolves in a later turn of the event loop: answers that wait in the sockets are read before. */
 export function laterTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
@@ -80,7 +80,7 @@ export function settledWithin(operations: readonly Promise<unknown>[], ms: numbe
 }
 
 /**
- * Waits for something, but not for ever.
+ * Waits for a promise, within a time limit.
  * @param limitMs - how long, in ms
  * @returns what it resolves to, or `undefined` when the time is over first
  * @throws what it rejects with in that time
@@ -101,7 +101,7 @@ export async function inTime<T>(promise: Promise<T>, limitMs: number): Promise<{
 export interface Due {
   /** Monotonic time. */
   readonly deadline: number;
-  /** Where it stands in the heap; -1: it does not. */
+  /** Its index in the heap; -1: it is not in it. */
   heapIndex: number;
 }
 
@@ -112,28 +112,28 @@ export interface Due {
 export class DeadlineHeap<T extends Due> {
   readonly #all: T[] = [];
 
-  /** How many there are. */
+  /** The number of items. */
   get size(): number {
     return this.#all.length;
   }
 
-  /** All of them, in no order. */
+  /** All items, in no order. */
   get all(): readonly T[] {
     return this.#all;
   }
 
-  /** The one whose deadline comes first. */
+  /** The item with the earliest deadline. */
   get first(): T | undefined {
     return this.#all[0];
   }
 
-  /** Puts one where its deadline belongs, be it a new one or one whose deadline has changed. */
+  /** Adds an item, or moves one whose deadline has changed. */
   place(one: T): void {
     if (one.heapIndex < 0) one.heapIndex = this.#all.push(one) - 1;
     this.#sink(this.#rise(one.heapIndex));
   }
 
-  /** Takes one out, if it is in. */
+  /** Removes an item, if it is in the heap. */
   delete(one: T): void {
     const index = one.heapIndex;
     if (index < 0) return;

@@ -11,7 +11,7 @@ export function warn(
 
 type Log = (fields: object, message: string) => void;
 
-/** Logs, if there is a logger. One that fails must not stop a lock: what it throws is dropped. */
+/** Logs, if there is a logger. A failing logger must not stop a lock: its errors are dropped. */
 export function logSafely<Level extends string>(
   logger: Readonly<Record<Level, Log>> | undefined,
   level: NoInfer<Level>,

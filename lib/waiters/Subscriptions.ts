@@ -10,7 +10,7 @@ import {
   type WaitingKind,
 } from './WaitQueue';
 
-/** One caller that waits, for those who ask. */
+/** One waiting caller, for inspectors. */
 export interface Waiting<H extends object = object> {
   readonly rawName: string;
   readonly kind: ObjectKind;
@@ -32,9 +32,9 @@ export interface Waiting<H extends object = object> {
  */
 export class Subscriptions<H extends object = object> {
   readonly settings: SubscriptionSettings;
-  /** Its connections that listen. */
+  /** Its connections for subscriptions. */
   readonly subscriber: Subscriber;
-  /** Whether a connection that listens is gone. */
+  /** Whether a connection for subscriptions is gone. */
   interrupted = false;
   /** Whether no waiter can join any more. */
   closed = false;
@@ -94,7 +94,7 @@ export class Subscriptions<H extends object = object> {
   }
 
   /**
-   * An unlock of a lock without turns was answered. The next acquisition gives way to those who got the message.
+   * An unlock of a lock without turns was answered. The next acquisition gives way to the receivers of the message.
    * @param receivers - how many
    */
   released(channel: string, waitKey: string, receivers: number): void {
@@ -115,7 +115,7 @@ export class Subscriptions<H extends object = object> {
     this.#resting.set(key, turns);
   }
 
-  /** Wakes those who wait on a channel for such an object: no message reports what happened to it. */
+  /** Wakes the waiters of a channel for such an object: no message reports what happened to it. */
   wakeOn(channel: string, concerns: (rawName: string) => boolean): void {
     const queues = this.#subscriptions.get(channel)?.queues.values() ?? [];
     for (const queue of queues) if (!this.closed && concerns(queue.rawName)) queue.wakeAll();
@@ -127,7 +127,7 @@ export class Subscriptions<H extends object = object> {
    * @param rawName - of the object; its channel may be that of other names, too
    * @param heir - the acquisition that a holder of this process may hand the lock to. @default none
    * @param need - how many permits it waits for
-   * @param waitKey - those with the same one are one queue. @default `rawName`
+   * @param waitKey - waiters with the same one are one queue. @default `rawName`
    * @throws ShutdownError when the client is shut down
    */
   join<T>(kind: WaitingKind, channel: string, rawName: string, heir?: H, need = 1, waitKey = rawName): Waiter<T, H> {
@@ -145,7 +145,7 @@ export class Subscriptions<H extends object = object> {
     return queue.join<T>(kind, heir, need);
   }
 
-  /** Every caller who waits. */
+  /** Every waiting caller. */
   *waiting(): Generator<Waiting<H>> {
     for (const { rawName, waiters } of this.#queues()) {
       for (const { kind, joinedAt, heir } of waiters) if (kind !== undefined) yield { rawName, kind, joinedAt, heir };
@@ -166,7 +166,7 @@ export class Subscriptions<H extends object = object> {
     if (this.#listeners.delete(channel) && !this.closed) this.subscriber.unsubscribe(channel);
   }
 
-  /** Rejects every waiter and closes the subscriber. @param shutdownError - makes what they get, and who comes later */
+  /** Rejects every waiter and closes the subscriber. @param shutdownError - makes the error, also for later callers */
   close(shutdownError = this.#shutdownError): void {
     this.closed = true;
     this.#shutdownError = shutdownError;
@@ -175,24 +175,24 @@ export class Subscriptions<H extends object = object> {
     this.subscriber.close();
   }
 
-  /** Rejects every waiter. @param makeError - makes what each queue gets */
+  /** Rejects every waiter. @param makeError - makes the error of each queue */
   rejectAll(makeError: () => Error): void {
     for (const queue of this.#queues()) queue.rejectAll(makeError());
   }
 
-  /** Wakes every waiter, whatever it waits for: the client shuts down, and each finds out whether it may go on. */
+  /** Wakes every waiter, of any object: the client shuts down, and each waiter checks whether it may go on. */
   wakeEach(): void {
     for (const queue of this.#queues()) queue.connectionLost();
   }
 
-  /** The raw names of all objects that are waited for, each once. */
+  /** The raw names of all objects with waiters, each once. */
   awaited(): Set<string> {
     return new Set(this.#queues().map(({ rawName }) => rawName));
   }
 
   /**
    * Has waiters attempt again: an object may have become free, and no message may say so.
-   * @param rawName - of the object. @default all: it cannot be known for whom something has changed
+   * @param rawName - of the object. @default all: it cannot be known which objects have changed
    */
   wakeAll(rawName?: string): void {
     for (const queue of this.#queues()) if (rawName === undefined || queue.rawName === rawName) queue.wakeAll();
@@ -241,8 +241,8 @@ export class Subscriptions<H extends object = object> {
 }
 
 /**
- * Where turns rest: those of a set of values beside those of other sets. They hear no message then, and give way until
- * their time is over.
+ * The key of resting turns: a set of values has its own, beside other sets. Resting turns get no message, and give
+ * way until their time is over.
  */
 function restKey(channel: string, waitKey: string): string {
   return waitKey.includes('\u0000') ? `${channel} ${waitKey}` : channel;
@@ -274,7 +274,7 @@ class Subscription<H extends object = object> implements QueueSubscription<H> {
     return this.live && !this.#table.interrupted;
   }
 
-  /** Where two objects share it, or two sets of values, the number of listeners says nothing about either. */
+  /** Where two objects share the channel, or two sets of values, the number of listeners says nothing about either. */
   get counted(): boolean {
     return this.queues.size === 1 && this.#table.subscriber.countsReceivers;
   }

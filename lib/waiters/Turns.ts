@@ -36,9 +36,9 @@ const MAX_SHORT_TURN_SCORE = 4;
 /** Where an unlock does not return the number of listeners, the shortest time between two counts, in ms. */
 const COUNT_INTERVAL_MS = 50;
 
-/** What the turns of a lock need of the channel. */
+/** What the turns of a lock need of its channel. */
 export interface TurnSubscription {
-  /** Whether messages arrive, so that this process is one of those who listen. */
+  /** Whether messages arrive, so that this process is one of the listeners. */
   readonly heard: boolean;
   /** Whether the reply to an unlock contains the number of listeners, all of them for this lock. */
   readonly counted: boolean;
@@ -93,15 +93,15 @@ export class Turns {
   /** Monotonic time at which it tries anyway; while it rests, the time until which it is needed. */
   #until = -Infinity;
   #alarm: Alarm | undefined;
-  /** How many listen, as far as Redis was asked. */
+  /** The number of listeners, as last read from Redis. */
   #listeners: number | undefined;
   #countAt = -Infinity;
   /** Messages since the last own unlock, which is the first of them; `undefined` while this process has its turn. */
   #heard: number | undefined;
   #heardAt = 0;
-  /** The shortest turn of another since the last own unlock, in ms. */
+  /** The shortest turn of another process since the last own unlock, in ms. */
   #shortest = Infinity;
-  /** What handing the lock on once took in the last turns of this process, in ms. */
+  /** The time of one hand-over in the last turns of this process, in ms. */
   #handOverMs = 0;
   /** See {@link SHORT_TURN_SCORE}. */
   #shortTurnScore = 0;
@@ -182,7 +182,7 @@ export class Turns {
     this.#relays++;
   }
 
-  /** Redis knows again who has it. @param free - whether those who came meanwhile may try now */
+  /** Redis knows the holder again. @param free - whether the callers that came meanwhile may try now */
   endRelay(free: boolean): void {
     this.#relays--;
     if (free && !this.givesWay) this.#queue?.wakeHead();
@@ -227,13 +227,14 @@ export class Turns {
     const known = counted ? receivers : Math.max(receivers, this.#listeners ?? 1, 1);
     const others = Math.max(0, known - (listens ? 1 : 0));
     if (others === 0) this.#shortTurnScore = 0;
-    // The own message is one of those seen or to come.
+    // The own message has come already, or will come.
     const toCome = Math.max(0, known - this.#seen);
-    // No other got it: the own message is nothing new to the head, and it tries now. Readers need that message first.
+    // No other process got it: the own message is nothing new to the head, and it tries now. Readers need that
+    // message first.
     this.#alone = counted && others === 0 && (receivers === 0 || queue?.readersSleep !== true);
     this.#toPass = toCome;
     if (this.#alone || toCome === 0) queue?.wakeHead();
-    // Needed for so long, or `Subscriptions.released` would count the same unlock again.
+    // Kept this long; otherwise `Subscriptions.released` would count the same unlock again.
     if (receivers > 0) this.#until = performance.now() + this.giveWayMs;
     // If the only subscriber is another process, its message passes first, and then the head tries again.
     if (toCome > 0) this.#wait();
@@ -254,7 +255,7 @@ export class Turns {
     return isTurn;
   }
 
-  /** The shortest hand-over of this turn and the last one, in ms; `Infinity`: there was none. */
+  /** The shortest hand-over of this turn and the last one, in ms; `Infinity`: there was no hand-over. */
   get roundTripMs(): number {
     return Math.min(this.#roundTripMs, this.#lastRoundTripMs);
   }
@@ -280,7 +281,7 @@ export class Turns {
     this.#toldUntil = -Infinity;
   }
 
-  /** Learns from a message that another has had its turn, and how long that was. */
+  /** Learns from a message that another process has had its turn, and how long that was. */
   #listen(): void {
     if (this.#heard === undefined) return;
     const now = performance.now();

@@ -10,7 +10,7 @@ import { GIVE_WAY_MS, type TurnSubscription, type Turns } from './Turns';
  */
 type Whom = 'next' | 'all' | 'none' | number | { readonly permits: number };
 
-/** Reads a message of one family of channels: whom it wakes. */
+/** Reads a message of one family of channels: which waiters it wakes. */
 export type WakeRule = (message: string) => Whom;
 
 /** Locks and read/write locks: `0` = unlocked, one may try; `1` = write lock released, all may try. */
@@ -53,7 +53,7 @@ export interface SubscriptionSettings {
   readonly timeout: number;
 }
 
-/** First pause between two attempts of those who are not subscribed, in ms; it doubles. */
+/** First pause between two attempts of waiters that are not subscribed, in ms; it doubles. */
 const FIRST_PAUSE_MS = 500;
 /** Without a subscription, at most this many shared waiters attempt at once. */
 const SHARED_RETRIES = 10;
@@ -94,10 +94,10 @@ export class WaitQueue<H extends object = object> {
   readonly rule: WakeRule;
   /** The turns that this process takes with others. */
   readonly turns: Turns;
-  /** That of its channel. */
+  /** The subscription of its channel. */
   readonly subscription: QueueSubscription<H>;
   #head: Waiter<unknown, H> | undefined;
-  /** Those behind the head. */
+  /** The waiters behind the head. */
   #followers: Set<Waiter<unknown, H>> | undefined;
   #shared: Set<Waiter<unknown, H>> | undefined;
   /** Whether readers have gone before the head, with the last message that was for both. */
@@ -138,12 +138,12 @@ export class WaitQueue<H extends object = object> {
     return head?.asleep === true && head.kept === undefined && !this.readersSleep ? head.heir : undefined;
   }
 
-  /** Who waits longest: the head, else the first of those who attempt each for itself. */
+  /** The longest waiting: the head, else the first of the shared waiters. */
   get first(): Waiter<unknown, H> | undefined {
     return this.#head ?? this.#shared?.values().next().value;
   }
 
-  /** How many wait, FIFO and shared. */
+  /** The number of waiters, FIFO and shared. */
   get size(): number {
     return (this.#head === undefined ? 0 : 1) + (this.#followers?.size ?? 0) + (this.#shared?.size ?? 0);
   }
@@ -201,14 +201,14 @@ export class WaitQueue<H extends object = object> {
     for (const waiter of this.waiters) waiter.subscribed();
   }
 
-  /** The connection that listens is gone, or it is back. */
+  /** The connection for subscriptions is gone, or it is back. */
   interrupted(): void {
     if (!this.subscription.live) return;
     this.#endPolling();
     this.#poll();
   }
 
-  /** The channel cannot be subscribed: the wait of those who listen ends with the error. */
+  /** The channel cannot be subscribed: the waits of its listeners end with the error. */
   refused(error: Error): void {
     this.#endPolling();
     for (const waiter of this.waiters) waiter.refused(error);
@@ -249,7 +249,7 @@ export class WaitQueue<H extends object = object> {
     this.#head?.wake('doubt');
   }
 
-  /** Redis cannot be reached: each waiter finds out for itself, and now. */
+  /** Redis cannot be reached: each waiter attempts now, and gets the error itself. */
   connectionLost(): void {
     for (const waiter of this.waiters) waiter.attemptUnsubscribed();
   }
@@ -271,7 +271,7 @@ export class WaitQueue<H extends object = object> {
   /**
    * A waiter leaves.
    * @param awake - whether it did not sleep
-   * @param leaseMs - for how many ms it has acquired: unless woken, its successor need not attempt before
+   * @param leaseMs - the lease that it has acquired, in ms: unless woken, its successor need not attempt before
    */
   remove(waiter: Waiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
     if (waiter.order === 'shared') {
@@ -336,8 +336,8 @@ export class WaitQueue<H extends object = object> {
   }
 
   /**
-   * Rejects those without a limit whose time to become subscribed is up.
-   * @returns when the time of the next may be up, be it one who joins from now on
+   * Rejects the waiters without a limit whose time to become subscribed is up.
+   * @returns when the time of the next may be up, also of one that joins from now on
    */
   #expire(now: number): number {
     const { channel, settings } = this.subscription;
@@ -441,7 +441,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
   sleep(retryInMs: number, inDoubt = false): Promise<Wake<T>> {
     const queue = this.#queue;
     if (this.#error !== undefined) return Promise.reject(this.#error);
-    // Woken in vain: there are fewer permits than it needs, but perhaps enough for those who need fewer.
+    // Woken in vain: there are fewer permits than it needs, but perhaps enough for other waiters.
     if (this.woken !== undefined && this.need > 1) queue.wakeSome(this.need - 1, true);
     this.woken = this.kept;
     this.kept = undefined;

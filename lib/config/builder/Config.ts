@@ -41,8 +41,7 @@ export interface Config extends SharedSetters {
 
   /**
    * @param thread - whether a thread of its own renews the locks; `{ maxStall }`: for this many ms without a sign of
-   *   life
-   *   from the main thread, 60000 unless given. Default false. Not in Redisson
+   *   life from the main thread, 60000 unless given. Default false. Not in Redisson
    */
   setWatchdogThread(thread: WatchdogThreadOption): this;
 

@@ -87,7 +87,7 @@ export class Draft<S extends Schema, Section extends string = string> {
     if (from !== undefined) return new ConfigError(`Unknown setting '${this.#path(`<${from}>`)}'`);
     // Without a space after its colon, or a quote, YAML takes a setting and its value for a name.
     if (/[^\w.$-]/.test(key)) return new ConfigError(`Unknown setting: ${MAY_HOLD_A_SECRET}`);
-    // A word of Redisson's that is refused is no advice.
+    // A name of Redisson's that is refused is not suggested.
     const names = Object.keys(this.#schema).filter((name) => name !== 'credentialsResolver');
     const known = nearest(key, [...names, ...this.#alsoKnown, ...this.#ignored]);
     return new ConfigError(

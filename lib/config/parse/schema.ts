@@ -65,8 +65,8 @@ export function millis(min: number): Parser<number> {
 export const flag = plain('boolean', 'true or false', (value) => typeof value === 'boolean');
 
 /**
- * @param name - of the one setting that there is when it is on
- * @param each - parses that
+ * @param name - of the one setting that the object may have
+ * @param each - parses that setting
  * @param usual - its value unless it is given
  * @param example - a text for the error
  * @returns a parser of `false`, `true`, and an object with that setting
@@ -216,7 +216,7 @@ const nameMapper: Parser<NameMapper> = {
   },
 };
 
-/** Parses what is asked for user and password. */
+/** Parses the source of user and password. */
 const credentials: Parser<Secret<Credentials>> = {
   form: 'other',
   parse(value, key) {
@@ -228,7 +228,10 @@ const credentials: Parser<Secret<Credentials>> = {
   },
 };
 
-/** Redisson's name for `credentials`, in a file: without it no server lets us in, so it is never ignored. */
+/**
+ * Redisson's name for `credentials`, in a file: without it every server refuses the connection, so it is never
+ * ignored.
+ */
 const credentialsResolver: Parser<undefined> = {
   form: 'other',
   parse(value, key) {

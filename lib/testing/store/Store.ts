@@ -59,7 +59,7 @@ export class Store {
     return this.#now();
   }
 
-  /** What is kept, also what is over and was not asked for since. */
+  /** All entries, also expired ones that have not been read since. */
   get entries(): ReadonlyMap<string, Entry> {
     return this.#entries;
   }
@@ -73,14 +73,14 @@ export class Store {
     return undefined;
   }
 
-  /** When the next key ends, in Unix time; `Infinity`: none does. */
+  /** When the next key expires, in Unix time; `Infinity`: none does. */
   get nextExpiry(): number {
     let next = Infinity;
     for (const { expireAt = Infinity } of this.#entries.values()) next = Math.min(next, expireAt);
     return next;
   }
 
-  /** Removes what is over, as Redis does beside its commands. */
+  /** Removes expired keys, as Redis does between its commands. */
   expire(): void {
     for (const key of [...this.#entries.keys()]) this.entry(key);
   }
@@ -111,7 +111,7 @@ export class Store {
     throw new RedisError(WRONG_TYPE);
   }
 
-  /** Puts a value in; one that was there keeps its time to live. */
+  /** Sets a value; a key that exists keeps its time to live. */
   put<V extends Value>(key: string, value: V): V {
     const entry = this.entry(key);
     if (entry === undefined) this.#entries.set(key, { value, expireAt: undefined });

@@ -13,7 +13,7 @@ export class Multi {
   constructor(readonly values: readonly LuaValue[]) {}
 }
 
-/** A table: what has the keys 1, 2, 3 ... stands in an array. */
+/** A table: the values of the keys 1, 2, 3 ... are in an array. */
 export class LuaTable {
   readonly list: LuaValue[] = [];
   readonly #fields = new Map<LuaValue, LuaValue>();
@@ -44,7 +44,7 @@ export class LuaTable {
     }
   }
 
-  /** What was set beyond the end before. */
+  /** Values that were set beyond the end of the array. */
   #pull(): void {
     for (let next = this.list.length + 1; this.#fields.has(next); next++) {
       this.list.push(this.#fields.get(next));
