@@ -345,7 +345,7 @@ return math.max(0, least)
   decode: Number,
 });
 
-/** `0` = some value is free; the message does not say which. Whoever waits may try. */
+/** `0` = some value is free; the message does not say which. Every waiter may try. */
 const groupWakeRule: WakeRule = (message) => (message === '0' || message === '1' ? 'all' : 'none');
 
 /** Half of a surrogate pair: UTF-8 cannot encode it, so different values would get the same hash. */

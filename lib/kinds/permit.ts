@@ -54,7 +54,7 @@ end
 `;
 
 /**
- * `expiryOf(now, lease)`: the score of a permit whose lease of so many ms begins now; -1 is no lease. One of 0 is over
+ * `expiryOf(now, lease)`: the score of a permit whose lease (in ms) begins now; -1 is no lease. A lease of 0 is over
  * at once.
  */
 export const EXPIRY_OF = lua`

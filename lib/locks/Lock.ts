@@ -48,9 +48,9 @@ import { readToken } from '../kinds/fenced';
  * Re-entrant for its thread; every other thread waits. The differences are in the kinds.
  */
 export class Lock implements MemberLock {
-  /** For what is composed around it. */
+  /** For wrappers of this lock. */
   readonly engine: LockEngine;
-  /** For what is composed around it. */
+  /** For wrappers of this lock. */
   readonly thread: HandleThread;
 
   constructor(engine: LockEngine, thread: HandleThread) {

@@ -76,7 +76,7 @@ export class LockHold implements MemberHold {
       return;
     }
     const heldUntil = ownership.deadline;
-    // First: from now on its end is no loss, however long Redis refuses the other lease.
+    // First: from now on the end of this hold is no loss, however long Redis refuses the other lease.
     this.#engine.context.ownerships.letExpire(ownership, this.#hold);
     this.#released = Promise.resolve();
     if (leaseMs === undefined) return;
@@ -100,7 +100,7 @@ export class LockHold implements MemberHold {
     const hold = this.#hold;
     const { leaseMs: before, leaseEnd } = hold;
     this.#detaching = this.#detach(leaseMs).catch(async (error: unknown) => {
-      // It stays with its caller, who did not ask for a shorter lease.
+      // The hold stays with its caller, who did not ask for a shorter lease.
       const remainingMs = before === NO_LEASE ? before : Math.max(1, Math.ceil(leaseEnd - performance.now()));
       if (hold.leaseMs === before) throw error;
       await this.setLease(remainingMs).catch(() => undefined);

@@ -57,7 +57,7 @@ const MIN_WAIT_AFTER_GIVING_WAY_MS = 95;
 /**
  * A lock for one thread, to be acquired once more. A holder may hand the lock over to it.
  *
- * What only locks have is here: the ownership of the thread, the holds it has already, and the hand-over.
+ * Contains what only locks need: the ownership of the thread, the holds that it already has, and the hand-over.
  */
 export class LockTarget implements Target<Acquired>, Heir {
   /** The lease that each attempt sets, in ms. */
@@ -213,7 +213,9 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 }
 
-/** What a command that gives the lock to another owner is for that owner: without it, an attempt that may follow at once. */
+/**
+ * The reply to a release as the heir sees it: acquired by a hand-over, else not acquired, and it may attempt at once.
+ */
 export function acquiredBy(reply: ReleaseReply): AcquireReply {
   if (reply.kind !== 'handed') return NOT_HANDED;
   return reply.token === undefined ? ACQUIRED : { acquired: true, token: reply.token };
@@ -232,11 +234,12 @@ export interface UnwantedHold {
   readonly sent?: SendRecord | undefined;
   /** How long Redis keeps such a hold without an undo, in ms. */
   readonly leaseMs: number;
-  /** The owner from whom it was taken over: such a hold is not released but given back, so that the ticket stays valid. */
+  /** The owner from whom it was taken over: such a hold is given back, not released, so that the ticket stays valid. */
   readonly from?: string | undefined;
   /**
-   * The waiter that leaves a queue in Redis. Until it has, it may delay those behind it for as long as it was to wait:
-   * its place stays until another owner attempts. Where Redis refuses the undo, it is tried for that time and a minute.
+   * The waiter that leaves a queue in Redis. Until it has left, it may delay the waiters behind it for as long as it
+   * was to wait: its place stays until another owner attempts. Where Redis refuses the undo, it is tried for that
+   * time and a minute.
    */
   readonly waiter?: AttemptRequest | undefined;
   /** Whether only that waiter has to be removed, and no hold. @default false */

@@ -16,7 +16,7 @@ import { acquiredBy, undo } from './LockTarget';
 /** A lock with less of its lease left is not passed on before Redis knows, in ms. */
 const MIN_LEASE_MS = 500;
 /**
- * Nor is one whose last confirmation was asked for longer ago than this and a round trip, in ms: it may have been
+ * Nor is a lock whose last confirmation was requested longer ago than this and a round trip, in ms: it may have been
  * deleted meanwhile.
  */
 const MAX_AGE_MS = 25;
@@ -27,7 +27,7 @@ const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 1_000;
 /** The most pairs of values that are compared. */
 const MAX_COMPARED = 100;
-/** What is passed on is one hold: its release leaves none. */
+/** A hand-over passes one hold on: its release leaves none. */
 const FREE = { left: 0, remainingMs: 0 };
 
 /**
@@ -45,7 +45,7 @@ export function releaseOrHandOver(
   const { subscriptions, settings } = context;
   const { ownership } = request;
   if (ownership.passing !== undefined) return (ownership.passing as Relay).release(request);
-  // A kind with a queue in Redis has its own order. Who has read under its own write lock has that still.
+  // A kind with a queue in Redis has its own order. A thread that has read under its own write lock still reads.
   const mayHandOver = request.left === 0 && !subscriptions.idle && kind.abandon === undefined;
   if (!mayHandOver || context.ownerships.writerOf(ownership) !== undefined) return kind.release(request);
   const { rawName, waitKey, owner, confirmedAt } = ownership;
@@ -75,9 +75,9 @@ export function releaseOrHandOver(
 }
 
 /**
- * What the holder gets when its hand-over has failed. If no replica confirmed it, the hand-over took place all the
- * same: the heir gets that error, and rolls its acquisition back. If Redis refused it (no memory for another owner, a
- * token that is not a number), a plain release follows, which needs no memory; the heir keeps waiting.
+ * The answer to the holder when its hand-over has failed. If no replica confirmed it, the hand-over took place all
+ * the same: the heir gets that error, and rolls its acquisition back. If Redis refused it (no memory for another
+ * owner, a token that is not a number), a plain release follows, which needs no memory; the heir keeps waiting.
  */
 function handOverFailed(
   error: unknown,
@@ -86,15 +86,15 @@ function handOverFailed(
   request: ReleaseRequest,
 ): ReleaseReply | Promise<ReleaseReply> {
   if (error instanceof NoSyncedReplicasError) return HANDED;
-  // A server that refuses what it has not begun would refuse a plain release, too, and the executor has retried for long
-  // enough; but for what only a hand-over needs: memory, and a key for tokens.
+  // A server that refuses a hand-over would refuse a plain release, too, and the executor has retried for long
+  // enough; except for what only a hand-over needs: memory, and a key for tokens.
   if (!(error instanceof CommandError) || !(error.mayHaveRun || HAND_OVER_ALONE.has(error.reply))) throw error;
   return releaseToAll(kind, turns, request);
 }
 
 const HAND_OVER_ALONE = new Set(['OOM', 'WRONGTYPE']);
 
-/** A lock may be free, and no message says so: the waiters of this process attempt, whichever of its values they want. */
+/** A lock may be free without a message: the waiters of this process attempt, whichever of its values they want. */
 export function wakeWaiters({ subscriptions }: LockContext, kind: LockKind, { rawName, owner }: Ownership): void {
   subscriptions.wakeOn(kind.channelOf(rawName, owner), (other) => other === rawName);
 }
@@ -137,9 +137,9 @@ function findHeir(
 }
 
 /**
- * For a group lock: whether a hand-over would pass a caller of this process who waits for longer, for some of the values
- * and others: that caller needs them all to be free at a time. Large sets count as if they shared a value, since each
- * unlock asks.
+ * For a group lock: whether a hand-over would pass a caller of this process that has waited longer, for some of the
+ * values and others: that caller needs all of them free at the same time. Large sets count as if they shared a value,
+ * since each unlock checks this.
  */
 function passesOthers({ subscription, head }: WaitQueue<Heir>): boolean {
   const fields = head?.heir?.ownership.values?.fields;
@@ -152,7 +152,7 @@ function passesOthers({ subscription, head }: WaitQueue<Heir>): boolean {
   return false;
 }
 
-/** Some values of the set were gone, and an earlier send may have given the others to the heir, who does not know. */
+/** Some values of the set were gone, and an earlier send may have given the others to the heir, which does not know. */
 function undoPart(
   reply: ReleaseReply,
   { ownership, kind, leaseMs }: Heir,
@@ -185,10 +185,10 @@ async function releaseToAll(kind: LockKind, turns: Turns, request: ReleaseReques
   }
 }
 
-/** A thread that had the lock, and that Redis may still have on record, or never had. */
+/** A former holder: Redis may still have it on record, or may never have had it. */
 interface Part {
   readonly ownership: Ownership;
-  /** Its `unlock()`. Without one its caller had gone when it got the lock. */
+  /** Its `unlock()`. `undefined` if its caller was gone when it got the lock. */
   readonly answer?: DeferredPromise<ReleaseReply>;
 }
 
@@ -202,10 +202,10 @@ interface Part {
  *
  * 1. There is one command under way at most, and nothing else names a thread of a relay: each counts as releasing until
  *    Redis is known not to have it on record, or to have it rightly. So a thread comes once, and there is no circle.
- * 2. A command whose outcome is unknown is repeated as it is, until it is answered or the lease has ended. Whoever gave
- *    the lock back does not get it again, whatever became of the command.
- * 3. With no holder left, those whose `unlock()` resolves call again first; then the next waiter gets the lock, or it is
- *    released.
+ * 2. A command whose outcome is unknown is repeated unchanged, until it is answered or the lease has ended. A thread
+ *    that gave the lock back does not get it again, whatever became of the command.
+ * 3. With no holder left, the callers whose `unlock()` resolves call again first; then the next waiter gets the lock,
+ *    or it is released.
  *
  * States: moving (a command is under way) <-> pausing (it has failed) -> choosing (no holder) -> moving | releasing ->
  * over; moving -> over (the holder is on record, or the lock is gone).
@@ -217,7 +217,7 @@ class Relay implements Passing {
   readonly #kind: LockKind;
   readonly #turns: Turns;
   readonly #resource = new AsyncResource('ioredisson.relay');
-  /** Who has it in Redis, as far as is known, and to whom the command under way moves it. */
+  /** The owner in Redis, as far as it is known, and the one to whom the command under way moves the lock. */
   #wire: Ownership;
   #to: Heir;
   #holder: Heir | undefined;
@@ -345,7 +345,7 @@ class Relay implements Passing {
     this.#settle(HANDED, this.#covered);
     const holder = this.#holder;
     if (holder?.ownership.holds.length === 0 && !holder.ownership.acquiring) {
-      // One that is lost counts as one that has given the lock back.
+      // A lost hold counts as one that was given back.
       this.#parts.push({ ownership: holder.ownership });
       this.#holder = undefined;
     } else if (holder === this.#to) return this.#end(holder);
@@ -394,7 +394,10 @@ class Relay implements Passing {
     this.#endBehindCallers(free);
   }
 
-  /** Neither owner has it in Redis: it was taken away from outside. @param reply - to those whom the command covers */
+  /**
+   * Neither owner has it in Redis: it was taken away from outside.
+   * @param reply - to the threads that the command covers
+   */
   #gone(reply: ReleaseReply): void {
     const { ownerships } = this.#context;
     this.#settle(reply, this.#covered);
@@ -414,7 +417,8 @@ class Relay implements Passing {
 
   #failed(error: unknown, sent: SendRecord): void {
     if (error instanceof NoSyncedReplicasError) {
-      // It was done. Who has it by that command alone does not keep it; the next command is confirmed by itself.
+      // The command ran. A holder that has the lock by this command alone loses it; the next command is confirmed by
+      // itself.
       if (this.#holder === this.#to) this.#loseHolder(error);
       return this.#goOn();
     }
@@ -456,7 +460,7 @@ class Relay implements Passing {
     undo({ ownership, kind: this.#kind, sent, leaseMs }, why, this.#context);
   }
 
-  /** Answers the first of those who gave the lock back; a reply after an error changes nothing for them. */
+  /** Answers the first `count` threads that gave the lock back; a reply after an error changes nothing for them. */
   #settle(outcome: ReleaseReply | Error, count = this.#parts.length): void {
     for (const { ownership, answer } of this.#parts.splice(0, count)) {
       if (outcome instanceof Error) answer?.reject(outcome);
@@ -472,9 +476,8 @@ class Relay implements Passing {
 }
 
 /**
- * Behind callers whose `unlock()` has just resolved together, and who may want the lock again: they find that they have to
- * queue.
- * Otherwise each of them would attempt on its own.
+ * Runs behind callers whose `unlock()` has just resolved together, and that may want the lock again: they find that
+ * they have to queue. Otherwise each of them would attempt on its own.
  */
 function behindCallers(work: () => void): void {
   afterCallers(() => afterCallers(work));

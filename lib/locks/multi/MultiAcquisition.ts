@@ -10,9 +10,10 @@ import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock
 import { isBack, isHung, latecomerTime, settleQuorum, suspect } from './quorum';
 
 /**
- * An acquisition that holds members in the agreed order waits this long for the next one, in ms per member of the lock,
- * before it releases them (Redisson: `baseWaitTime`). All clients of this package use that order; a Java client may use
- * another one. And others must not wait for our members while we wait for another caller's long section.
+ * An acquisition that holds members in the agreed order waits this long for the next one, in ms per member of the
+ * lock, before it releases them (Redisson: `baseWaitTime`). All clients of this package use that order; a Java client
+ * may use another one. Besides, other callers must not wait for our members while we wait for another caller's long
+ * section.
  */
 const ORDERED_WAIT_MS = 1_500;
 /**
@@ -23,13 +24,13 @@ const UNORDERED_WAIT_MS = 100;
 /** How long a member may take to reply if the others can be enough without it, in ms: its server may be down. */
 const ANSWER_MS = 1_500;
 /**
- * How long a server that hung may take to reply again if its vote would decide, in ms. One that had less time than this
- * may be sound although it has not replied.
+ * How long a server that hung may take to reply again if its vote would decide, in ms. A server that had less time
+ * than this may be healthy although it has not replied.
  */
 const BACK_MS = 200;
 /**
- * How long before its deadline an acquisition gives back what it has, in ms: so that nothing is left when it ends. Of less
- * than three times that it keeps a third.
+ * How long before its deadline an acquisition releases its members, in ms, so that nothing is left when it ends. If
+ * its time is less than three times this, it reserves a third.
  */
 const GIVE_BACK_MS = 50;
 /** How long an aborted acquisition waits for the replies to its releases, in ms. Then they go on in the background. */
@@ -59,11 +60,12 @@ export interface MultiFailure {
 /**
  * Acquires the members of a multi-lock: all, enough of them, or not one.
  *
- * If all are needed, it acquires them one after the other in the agreed order. If one is busy, it releases those it
- * has, waits for the busy one while it holds nothing, and starts again with that one. If a majority is enough, it tries
- * all at the same time. Without a majority it releases those it has, waits for a busy one while it holds nothing, and
- * tries the others again. Servers that hang are left out, see {@link isHung}. No acquisition waits without limit while
- * it holds a member, and the limit is partly random. So A+B and B+A cannot dead-lock, whoever else acquires them.
+ * If all are needed, it acquires them one after the other in the agreed order. If one is busy, it releases its
+ * members, waits for the busy one while it holds nothing, and starts again with that one. If a majority is enough, it
+ * tries all at the same time. Without a majority it releases its members, waits for a busy one while it holds
+ * nothing, and tries the others again. Servers that hang are left out, see {@link isHung}. No acquisition waits
+ * without limit while it holds a member, and the limit is partly random. So A+B and B+A cannot dead-lock, whichever
+ * clients acquire them.
  *
  * While it acquires, the watchdog renews the members it has. The lease begins for all members at the same moment, when
  * the last one has been acquired.
@@ -85,9 +87,9 @@ export class MultiAcquisition {
   #errors: unknown[] = [];
   /** How many of them came long before the time of their members was over: they would come again. */
   #finals = 0;
-  /** The refusals of servers in the current try that may serve later: those without memory, or too few replicas. */
+  /** The refusals in the current try that may be temporary: servers without memory, or with too few replicas. */
   #refusals: CommandError[] = [];
-  /** Since when they are so many that the other members are too few. */
+  /** Since when so many have refused that the other members are too few. */
   #refusedSince: number | undefined;
   /** Why a member was not acquired the last time that no other owner had it. */
   #failure: AcquireFailure | undefined;
@@ -220,7 +222,7 @@ export class MultiAcquisition {
     return { busy: busy[0] ?? (first !== undefined && !this.#taken.has(first) ? first : undefined) };
   }
 
-  /** Tries each once, all at the same time. @returns those that were busy */
+  /** Tries each once, all at the same time. @returns the busy ones */
   async #takeTogether(indexes: readonly number[]): Promise<number[]> {
     const { waitMs } = this.#request;
     // With a limit, half of the remaining time is kept for the next steps.
@@ -257,8 +259,8 @@ export class MultiAcquisition {
       const unanswered = error instanceof CommandTimeoutError || error instanceof ConnectionError;
       if (this.#dispensable && unanswered) suspect(member);
       if (error instanceof CommandTimeoutError) this.#note(error, waitMs);
-      // A server that takes no acquisition for now refuses a single attempt at once. Where each member is asked once, the
-      // wait goes on nevertheless.
+      // A server that accepts no acquisition for now refuses a single attempt at once. Where each member is asked
+      // once, the wait goes on nevertheless.
       if (error instanceof CommandError && this.#dispensable && !this.#once && takesNone(error.reply)) {
         this.#failure = error;
         this.#refusals.push(error);

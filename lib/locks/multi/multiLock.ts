@@ -82,7 +82,7 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: 
     }
   }
 
-  /** Whether that is so of enough members. */
+  /** Whether enough members pass a check. */
   const most = (isSo: (lock: MemberLock) => Promise<boolean>): Promise<boolean> =>
     majorityOf(members.map(isSo), needed);
 
@@ -293,7 +293,7 @@ export class MultiHold implements MemberHold {
 
   /** The hold ends when too few of its members are left, or when all of them have ended. */
   onEnd(end: HoldEnd): void {
-    // Nothing that is kept may have the hold itself: then a dropped hold would never be noticed.
+    // Nothing that outlives the hold may refer to it: then a dropped hold would never be noticed.
     const { name, threadId } = this;
     const spare = this.#holds.length - this.#needed;
     let open = this.#holds.length;
@@ -322,7 +322,7 @@ export class MultiHold implements MemberHold {
   }
 }
 
-/** The signal of a hold of several. The members' signals keep it, and so it must not have the hold itself. */
+/** The signal of a hold of several members. The members' signals keep it, so it must not refer to the hold. */
 function signalOf(name: string, threadId: number, parts: readonly AbortSignal[], needed: number): AbortSignal {
   const controller = new AbortController();
   const check = (cause: unknown): void => {
