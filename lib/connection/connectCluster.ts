@@ -1,7 +1,6 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
 import { isIP } from 'node:net';
 import * as nodeTls from 'node:tls';
-import type { PeerCertificate } from 'node:tls';
 import type { ClusterTopology, NodeAddress } from '../config/Topology';
 import { runOutside } from '../util/outside';
 import { chosenConnector, type LoginPlan } from './link/connectors';
@@ -54,7 +53,7 @@ function namedFor(host: string, endpoint: string | undefined, options: OwnRedisO
   if (tls === undefined || endpoint === undefined || isIP(host) === 0) return options;
   const checkServerIdentity =
     tls.checkServerIdentity ??
-    ((_name: string, cert: PeerCertificate) =>
+    ((_name: string, cert: nodeTls.PeerCertificate) =>
       nodeTls.checkServerIdentity(host, cert) && nodeTls.checkServerIdentity(endpoint, cert));
   return { ...options, tls: { ...tls, servername: endpoint, checkServerIdentity } };
 }

@@ -6,7 +6,7 @@ import { JavaRedisson } from './support/JavaRedisson';
 import { at, type Path } from './support/paths';
 import type { Peer, PeerConfig } from './support/Peer';
 import type { PeerThread } from './support/PeerThread';
-import { openNodeSide } from './support/Stage';
+import { openNodeSide, type Side } from './support/Stage';
 import { bothWays, describeWithJava } from './support/suites';
 import { WOKEN_MS } from './support/waiting';
 
@@ -58,8 +58,8 @@ describeWithJava('interop: a cluster of Redis 7', () => {
 
       const peer = (side: 'java' | 'node'): Peer => (side === 'java' ? java : node);
 
-      async function untilSubscribed(channel: string): Promise<void> {
-        await probe.untilSubscribed(channel);
+      async function untilSubscribed(channel: string, waiter: Side): Promise<void> {
+        await probe.untilSubscribed(channel, waiter);
         expect(await probe.isSharded(channel)).to.equal(mode !== 'OFF');
       }
 
@@ -73,7 +73,7 @@ describeWithJava('interop: a cluster of Redis 7', () => {
             expect(await waiter.call(path(name), 'tryLock')).to.equal(false);
             const owner = await waiter.owner();
             const waiting = waiter.timed(path(name), 'lock');
-            await untilSubscribed(channel(name, owner));
+            await untilSubscribed(channel(name, owner), second);
             const unlocked = await holder.timed(path(name), 'unlock');
             expect((await waiting).endedAt - unlocked.startedAt).to.be.within(0, WOKEN_MS);
             await waiter.call(path(name), 'unlock');
@@ -85,7 +85,7 @@ describeWithJava('interop: a cluster of Redis 7', () => {
         const name = uniqueName();
         const [giver, taker] = [peer(first).thread('giver'), peer(second).thread('taker')];
         const acquiring = taker.timed(at.semaphore(name), 'acquire', 2);
-        await untilSubscribed(`redisson_sc:{${name}}`);
+        await untilSubscribed(`redisson_sc:{${name}}`, second);
         const released = await giver.timed(at.semaphore(name), 'release', 2);
         expect((await acquiring).endedAt - released.startedAt).to.be.within(0, WOKEN_MS);
 
@@ -93,14 +93,14 @@ describeWithJava('interop: a cluster of Redis 7', () => {
         await giver.call(permits, 'trySetPermits', 1);
         const id = await giver.call<string>(permits, 'acquire');
         const taking = taker.timed<string>(permits, 'acquire', 60, 'SECONDS');
-        await untilSubscribed(`redisson_sc:{p-${name}}`);
+        await untilSubscribed(`redisson_sc:{p-${name}}`, second);
         const given = await giver.timed(permits, 'release', id);
         expect((await taking).endedAt - given.startedAt).to.be.within(0, WOKEN_MS);
 
         const latch = at.latch(`l-${name}`);
         await giver.call(latch, 'trySetCount', 1);
         const awaiting = taker.timed(latch, 'await', 20, 'SECONDS');
-        await untilSubscribed(`redisson_countdownlatch__channel__{l-${name}}`);
+        await untilSubscribed(`redisson_countdownlatch__channel__{l-${name}}`, second);
         const counted = await giver.timed(latch, 'countDown');
         expect((await awaiting).endedAt - counted.startedAt).to.be.within(0, WOKEN_MS);
       });

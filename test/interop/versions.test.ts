@@ -166,7 +166,7 @@ function clusterSuite(version: string): void {
     await java.thread('holder').call(at.lock(name), 'lock');
     const waiting = java.thread('waiter').call(at.lock(name), 'lock');
     const channel = `redisson_lock__channel:{${name}}`;
-    await probe.untilSubscribed(channel);
+    await probe.untilSubscribed(channel, 'java');
     const sharded = await probe.isSharded(channel);
     await java.thread('holder').call(at.lock(name), 'unlock');
     await waiting;
@@ -190,7 +190,7 @@ function clusterSuite(version: string): void {
     await holder.call(at.lock(name), 'lock');
     const waiting = waiter.timed(at.lock(name), 'lock');
     const channel = `redisson_lock__channel:{${name}}`;
-    await probe.untilSubscribed(channel);
+    await probe.untilSubscribed(channel, second);
     const unlocked = await holder.timed(at.lock(name), 'unlock');
     expect((await waiting).endedAt - unlocked.startedAt).to.be.within(0, WOKEN_MS);
     await waiter.call(at.lock(name), 'unlock');

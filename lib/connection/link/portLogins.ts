@@ -71,6 +71,7 @@ export class PortLogins implements LoginSource {
     const busyMs = Math.min(BUSY_MS, this.#limitMs);
     const soon = await inTime(question.promise, busyMs);
     const login = soon?.value ?? this.#known() ?? (await inTime(question.promise, this.#limitMs - busyMs))?.value;
+    this.#open.delete(ticket);
     if (login !== undefined) return login;
     throw new Error(`credentials: no answer within ${this.#limitMs} ms: the event loop is blocked`);
   }

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import type { RedisCluster } from '../../support/RedisCluster';
 import { sleepUntil } from '../../support/sleepUntil';
 import { JAVA_FALLS_ASLEEP_MS } from './Probe';
+import type { Side } from './Stage';
 
 /** Looks at all nodes of a cluster from outside of both clients. */
 export class ClusterProbe {
@@ -22,13 +23,13 @@ export class ClusterProbe {
     await this.#onEach((redis) => redis.quit());
   }
 
-  /** Resolves as soon as somebody is subscribed to `channel`, and sleeps if it is Java. */
-  async untilSubscribed(channel: string): Promise<void> {
+  /** Resolves as soon as a connection is subscribed to `channel`; for Java also once it sleeps. */
+  async untilSubscribed(channel: string, waiter: Side): Promise<void> {
     await sleepUntil(async () => (await this.subscribers(channel)) > 0, {
       message: `a subscriber of ${channel}`,
       timeout: 20_000,
     });
-    await sleep(JAVA_FALLS_ASLEEP_MS);
+    if (waiter === 'java') await sleep(JAVA_FALLS_ASLEEP_MS);
   }
 
   /** The number of connections subscribed to the channel, over all nodes; sharded or not. */

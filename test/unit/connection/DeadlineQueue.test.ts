@@ -5,7 +5,6 @@ import { fakeClock } from '../../support';
 class Item implements Queued {
   deadline = 0;
   queue: Queued['queue'];
-  position = 0;
   readonly id: number;
 
   constructor(id: number) {
