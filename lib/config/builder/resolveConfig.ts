@@ -71,8 +71,9 @@ function fromOptions(options: RedissonOptions, environment: NodeJS.ProcessEnv): 
   const draft = new Draft(COMMON, IGNORED_COMMON_KEYS, '', ['client', 'url']);
   const { client, url, ...settings } = options;
   for (const [key, value] of Object.entries(settings)) {
-    if (isSectionName(key)) {
-      throw new ConfigError(`${key} belongs in a Config: use Config.fromJSON(), or new Config() and its setters`);
+    // The second are names of other libraries' options.
+    if (isSectionName(key) || /^(address|connection|host|port|redis)$/.test(key)) {
+      throw new ConfigError(`No setting '${key}' here: give a url, a client, or a Config (setters, Config.fromJSON())`);
     }
     draft.set(key, value);
   }

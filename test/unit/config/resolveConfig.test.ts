@@ -235,8 +235,11 @@ describe('resolveConfig', () => {
       }
     });
 
-    it('sections belong in a Config', () => {
-      expectConfigError(() => resolve({ singleServerConfig: {} }), /^singleServerConfig belongs in a Config/);
+    it('says where servers belong', () => {
+      for (const key of ['singleServerConfig', 'host', 'redis']) {
+        const where = 'give a url, a client, or a Config (setters, Config.fromJSON())';
+        expectConfigError(() => resolve({ [key]: {} }), `No setting '${key}' here: ${where}`);
+      }
     });
 
     it('ignores settings of the Java client with one warning that lists them', () => {
