@@ -75,6 +75,19 @@ describe('ioredisson run and signals', function () {
     expect((await held.ended).code).to.equal(130);
   });
 
+  it('reaches a command that /proc does not show (hidepid, a chroot)', async () => {
+    const hidden = path.join(scratchFolder(), 'hidden.cjs');
+    const hide = "fs.readdirSync = (path, ...more) => (path === '/proc' ? [] : readdirSync(path, ...more));";
+    fs.writeFileSync(hidden, `const fs = require('node:fs'); const { readdirSync } = fs; ${hide}`);
+    const held = CliProcess.start(['run', uniqueName(), '--', 'sh', '-c', STAYS], {
+      env: { NODE_OPTIONS: `--require ${hidden}` },
+    });
+    const [, pid] = await held.prints(/inside (\d+)/);
+    held.signal('SIGTERM');
+    await sleepUntil(() => !isRunning(Number(pid)), { message: 'the command was not ended' });
+    expect((await held.ended).code).to.equal(143);
+  });
+
   it('leaves the queue of a fair lock when a signal ends the wait', async () => {
     const name = uniqueName();
     const redis = observer();

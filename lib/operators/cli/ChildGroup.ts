@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { ExitCode, Failure, signalExitCode } from './exit';
-import { MARK, ownGroup, send, sharedGroup } from './processes';
+import { isRunning, MARK, send, sharedGroup } from './processes';
 
 /** Time between two checks for remaining members of the group, in ms. */
 const LOOK_MS = 20;
@@ -31,7 +31,7 @@ export class ChildGroup {
    */
   readonly ended: Promise<number>;
   readonly #child: ChildProcess;
-  /** Targets of signals: processes, or, negative, a group; empty if none of them runs. */
+  /** Targets of signals: processes, or, negative, a group. */
   readonly #targets: () => readonly number[];
   #leaderRuns: boolean;
 
@@ -40,7 +40,7 @@ export class ChildGroup {
     this.#child = spawn(command, args, { detached: !shared, stdio: 'inherit', env });
     const { pid } = this.#child;
     this.#leaderRuns = pid !== undefined;
-    this.#targets = () => (pid === undefined ? [] : shared ? sharedGroup(pid, mark) : ownGroup(pid));
+    this.#targets = () => (pid === undefined ? [] : shared ? sharedGroup(pid, mark) : [-pid]);
     this.ended = new Promise((resolve, reject) => {
       this.#child.once('error', (error: NodeJS.ErrnoException) => {
         if (!this.#leaderRuns) reject(startFailure(command, error));
@@ -59,7 +59,7 @@ export class ChildGroup {
 
   /** Whether any of its processes still runs. */
   get runs(): boolean {
-    return this.#leaderRuns || this.#targets().length > 0;
+    return this.#leaderRuns || this.#targets().some(isRunning);
   }
 
   /** Sends a signal to all of its processes. */

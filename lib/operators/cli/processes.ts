@@ -72,14 +72,19 @@ function processesByPs(): ProcessFacts[] {
     .map(([pid, parent, group]) => ({ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0 }));
 }
 
-/** The signal target of a process group. @param id - the process id of its leader @returns empty if none of it runs */
-export function ownGroup(id: number): readonly number[] {
-  if (!send(-id, 0)) return [];
-  if (process.platform !== 'linux') return [-id];
+/**
+ * Whether a signal target runs. A group of zombies does not, although the kernel takes signals for it. Only this check
+ * reads /proc, and no signal waits for its result: /proc may hide processes that signals reach.
+ *
+ * @param target - a process, or, negative, a group
+ */
+export function isRunning(target: number): boolean {
+  if (!send(target, 0)) return false;
+  if (target > 0 || process.platform !== 'linux') return true;
   try {
-    return runningProcesses().some(({ group }) => group === id) ? [-id] : [];
+    return runningProcesses().some(({ group }) => group === -target);
   } catch {
-    return [-id];
+    return true;
   }
 }
 
