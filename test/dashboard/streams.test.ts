@@ -3,6 +3,8 @@ import * as net from 'node:net';
 import { Redisson } from '../../lib';
 import { createDashboard } from '../../lib/operators/dashboard';
 import { EventStream } from '../../lib/operators/dashboard/Streams';
+import type { LockDetail } from '../../lib/operators/dashboard/wire';
+import type { ObjectReport } from '../../lib/operators/inspection';
 import { monitor, RedisServer, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
 import { FakeSource, report } from './support/FakeSource';
 import { ask, client, dashboardOf, Reader, serve } from './support/world';
@@ -37,6 +39,19 @@ describe('the dashboard: open pages', function () {
     const third = await other.next('change', ({ counts }: { counts: { waited: number } }) => counts.waited === 2);
     expect((third.data as unknown as Rows).rows).to.deep.equal([]);
     expect(third.bytes).to.be.below(400);
+  });
+
+  it('survive owners of other programs, whatever their names: an answer may be of other holders than the watch has seen', async () => {
+    const [holder] = report('a').holders;
+    const hold = { since: 2_000, leaseMs: -1, renewals: 3, delayMs: 0, utilization: 0 };
+    const foreign = (...owners: string[]): ObjectReport['holders'] => owners.map((owner) => ({ ...holder!, owner }));
+    const source = new FakeSource(report('a', { holders: [holder!, ...foreign('y', 'z')] }));
+    source.asked.set('a', report('a', { holders: [{ ...holder!, hold }, ...foreign('y', 'z')] }));
+    const reader = new Reader(`${await serve(dashboardOf(source))}/api/stream?name=a`);
+    await reader.next('lock', ({ lock }: { lock: LockDetail }) => lock.holders[0]?.hold !== undefined);
+    source.see(report('a', { holders: [holder!, ...foreign('y,z')] }));
+    const { data } = await reader.next('lock', ({ lock }: { lock: LockDetail }) => lock.holderCount === 2);
+    expect((data as unknown as { lock: LockDetail }).lock.holders.map(({ owner }) => owner)).to.include('y,z');
   });
 
   it('a thousand are one watch and one PING, and end with the last', async () => {

@@ -114,7 +114,7 @@ export function withAnswers(known: Tracked, { report, at }: Fresh, exactSince: n
     ...all.report,
     // Only what does not change with time.
     holders: all.report.holders.map((one) => {
-      const { hold, waitsFor, silent, silentSince } = answers.get(one.owner)!;
+      const { hold, waitsFor, silent, silentSince } = answers.get(one.owner) ?? one;
       return given({ ...one, hold, waitsFor, silent, silentSince });
     }),
     ...(heldSince !== undefined && { heldSince }),
