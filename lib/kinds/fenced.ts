@@ -87,8 +87,10 @@ export const handOverFencedLock = defineScript({
   lua: lua`
 local current = redis.call('get', token)
 if redis.call('hexists', name, owner) == 0 then
-  if current and repeated == '1' and redis.call('hexists', name, heir) == 1 then return current end
-  return nil
+  if not current or repeated ~= '1' or redis.call('hexists', name, heir) == 0 then return nil end
+  -- for the replicas, as in lock.handOver
+  if redis.call('pttl', name) < tonumber(lease) then redis.call('pexpire', name, lease) end
+  return current
 end
 redis.call('incr', token)
 -- the heir goes in first: Redis deletes an empty hash, and sends an event for it

@@ -193,9 +193,10 @@ for i = moreArgs + 1, #ARGV do
   if holder ~= owner or ends < now then gone[#gone + 1] = ARGV[i] end
   if holder == heir and ends >= now then handed = handed + 1 end
 end
-if handed == #ARGV - moreArgs then return ${RELEASED_HANDED} end
-local ttl = redis.call('pttl', name)
-if #gone == 0 and ttl >= 0 and ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+local repeated, ttl = handed == #ARGV - moreArgs, redis.call('pttl', name)
+-- a repeat writes, too: as in lock.handOver
+if (#gone == 0 or repeated) and ttl >= 0 and ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
+if repeated then return ${RELEASED_HANDED} end
 for _, value in ipairs(own) do
   -- what goes comes first: a server without memory refuses HSET, but not behind a write that it has allowed
   forgetHolder(name, value, owner)

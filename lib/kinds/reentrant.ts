@@ -121,8 +121,10 @@ export const handOverLock = defineScript({
   synced: ({ kind }) => kind === 'handed',
   lua: lua`
 if redis.call('hexists', name, owner) == 0 then
-  if redis.call('hexists', name, heir) == 1 then return ${RELEASED_HANDED} end
-  return nil
+  if redis.call('hexists', name, heir) == 0 then return nil end
+  -- a repeat writes, too: replicas confirm no earlier writes than those of this connection
+  if redis.call('pttl', name) < tonumber(lease) then redis.call('pexpire', name, lease) end
+  return ${RELEASED_HANDED}
 end
 -- the lease comes first: a server without memory refuses HSET, but not behind a write that it has allowed
 redis.call('pexpire', name, lease)

@@ -126,6 +126,16 @@ describe('docs/security.md with replicas and sentinels', function () {
     return config;
   }
 
+  /** The last commands of a user's connections to each sentinel, refused ones included. */
+  async function lastOf(user: string): Promise<Set<string>[]> {
+    const lists = await Promise.all(watchers.map((one) => one.client('LIST')));
+    const lines = lists.map((list) => String(list).split('\n'));
+    return lines.map(
+      (all) =>
+        new Set(all.filter((line) => line.includes(`user=${user} `)).map((line) => /cmd=(\S+)/.exec(line)?.[1] ?? '')),
+    );
+  }
+
   /** A lock is taken, waited for and given back. */
   async function work(kind: Parameters<typeof config>[0]): Promise<void> {
     const [a, b] = [1, 2].map(() => Redisson.create(config(kind))) as [Redisson, Redisson];
@@ -135,6 +145,9 @@ describe('docs/security.md with replicas and sentinels', function () {
       expect(await b.getLock('app:x').isLocked()).to.equal(true);
       await first.unlock();
       await (await second).unlock();
+      // What it asks the sentinels beside that must have come, too.
+      if (kind === 'sentinel')
+        await sleepUntil(async () => (await lastOf('watcher')).every((last) => last.has('subscribe')));
     } finally {
       await Promise.all([a.shutdown(), b.shutdown()]);
     }

@@ -135,4 +135,52 @@ describe('sentinels', function () {
     await waited.unlock();
     expect(await held.isLocked()).to.equal(false);
   });
+
+  it('a master that was replaced is left at once, although it goes on as a master (no second holder)', async () => {
+    const before = trackClient(Redisson.create(sentinelConfig(group)));
+    const old = trackClient(new Redis(group.master.url));
+    const name = uniqueName();
+    const held = await before.getLock(name).acquire();
+    let reconnected = 0;
+    before.onConnectionChange(({ state }) => (reconnected += state === 'ready' ? 1 : 0));
+    const master = await group.failover();
+    await sleepUntil(() => reconnected > 0, { message: 'it connects to the new master' });
+    // The sentinels make it a replica after 8 s, and until then nothing else ends connections to it.
+    expect((await old.role())[0]).to.equal('master');
+    await replicasFollow(master, 1);
+    const after = trackClient(Redisson.create(sentinelConfig(group)));
+    expect(await after.getLock(name).tryLock()).to.equal(false);
+    const hold = await after.getLock(`${name}:2`).acquire();
+    expect(await before.getLock(`${name}:2`).tryLock()).to.equal(false);
+    expect(await old.exists(`${name}:2`)).to.equal(0);
+    await hold.unlock();
+    await held.unlock();
+    await old.del(name);
+  });
+
+  it('that another master was replaced, of which the same sentinels tell, changes nothing', async () => {
+    const redisson = trackClient(Redisson.create(sentinelConfig(group)));
+    await redisson.ping();
+    const states: string[] = [];
+    redisson.onConnectionChange(({ state }) => states.push(state));
+    const others = trackClient(await ReplicatedRedis.start({ replicas: 1 }));
+    const name = `${group.masterName}2`;
+    const sentinels = group.sentinels.map(({ url }) => trackClient(new Redis(url, { enableReadyCheck: false })));
+    const { host, port } = others.master;
+    for (const one of sentinels) {
+      await one.call('SENTINEL', 'MONITOR', name, host, port, 2);
+      // Both of its connections.
+      await sleepUntil(async () => String(await one.client('LIST')).match(/ sub=1 /g)?.length === 2);
+    }
+    const begin = () => sentinels[0]!.call('SENTINEL', 'FAILOVER', name).catch(() => undefined);
+    await sleepUntil(begin, { timeout: 30_000, interval: 100, message: 'the sentinel begins a failover' });
+    for (const one of sentinels) {
+      const master = async () => ((await one.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) as string[])[1];
+      await sleepUntil(async () => (await master()) !== String(port), { timeout: 30_000, message: 'all know' });
+    }
+    // Enough for a message, and for a connection that it would end.
+    await sleep(500);
+    await redisson.ping();
+    expect(states).to.deep.equal([]);
+  });
 });

@@ -105,6 +105,11 @@ function broken(stream = new net.Socket()): net.Socket {
 const STEP_MS = 50;
 /** ... up to this one. */
 const MAX_PAUSE_MS = 1_000;
+const SENTINEL_PORT = 26_379;
+/** Where sentinels say that a master was replaced: its name, its address, and the new one. */
+const SWITCHED = '+switch-master';
+/** A sentinel that is away is connected to again after this many ms at most. */
+const LISTEN_AGAIN_MS = 5_000;
 
 type EmitError = (type: string, error: Error) => void;
 
@@ -129,22 +134,27 @@ export function sentinelConnector(
 
   class EndableConnector {
     readonly #inner: SentinelConnector;
+    readonly #given: RedisOptions;
     readonly #secure: boolean;
     /** Whether it connects to the sentinels without TLS. */
     readonly #plain: boolean;
     #loginError: Error | undefined;
     readonly #sentinels = new Set<Redis>();
+    /** The sentinel that was asked last. */
+    #asked: Redis | undefined;
+    #stopListening = (): void => undefined;
     /** The errors of the connections to sentinels in this round. */
     #errors: Error[] = [];
     #unwanted = new AbortController();
 
     constructor(given: RedisOptions) {
       this.#inner = new SentinelConnector(given);
+      this.#given = given;
       this.#secure = given.enableTLSForSentinelMode === true && given.tls !== undefined;
       this.#plain = given.sentinelTLS === undefined;
       const { sentinelCommandTimeout } = given;
       watchSentinels(this.#inner, options, (sentinel) => {
-        this.#sentinels.add(sentinel);
+        this.#sentinels.add((this.#asked = sentinel));
         let timer: NodeJS.Timeout | undefined;
         if (sentinel.options.lazyConnect !== true) {
           sentinel.on('error', (error: Error) => this.#errors.push(error));
@@ -173,7 +183,9 @@ export function sentinelConnector(
       for (let round = 1; ; round++) {
         this.#errors = [];
         try {
-          return await this.#loggedIn(await this.#inner.connect(emit), signal);
+          const stream = await this.#inner.connect(emit);
+          this.#leaveWhenReplaced(stream);
+          return await this.#loggedIn(stream, signal);
         } catch (error) {
           if (signal.aborted) throw error;
           emit('error', searchError(withoutAdvice(error as Error, this.#plain), this.#errors));
@@ -181,6 +193,29 @@ export function sentinelConnector(
         await pause(jittered(Math.min(round * STEP_MS, MAX_PAUSE_MS)), undefined, { signal }).catch(() => undefined);
         if (signal.aborted) throw new Error('Connection is closed.');
       }
+    }
+
+    /** A replaced master serves beside its successor for some 10 s, until the sentinels make it a replica. */
+    #leaveWhenReplaced(stream: Socket): void {
+      const { name, sentinels = [] } = this.#given;
+      const ends = [...new Set(sentinels)].map(({ host, port = SENTINEL_PORT }) => {
+        const retryStrategy = (times: number) => jittered(Math.min(times ** 2 * STEP_MS, LISTEN_AGAIN_MS));
+        const sentinel = this.#asked!.duplicate({ host: host!, port, retryStrategy, autoResubscribe: false });
+        const leave = sentinelLogins?.keep(sentinel, { reopen: () => sentinel.disconnect(true) });
+        sentinel.on('error', () => undefined);
+        sentinel.on('ready', () => void sentinel.subscribe(SWITCHED).catch(() => undefined));
+        sentinel.on('message', (_, text: string) => {
+          if (!text.startsWith(`${name} `)) return;
+          this.#stopListening();
+          this.#inner.disconnect();
+        });
+        return () => {
+          leave?.();
+          sentinel.disconnect();
+        };
+      });
+      this.#stopListening = () => ends.splice(0).forEach((end) => end());
+      stream.once('close', this.#stopListening);
     }
 
     async #loggedIn(stream: Socket, signal: AbortSignal): Promise<Socket> {
@@ -198,6 +233,7 @@ export function sentinelConnector(
     disconnect(): void {
       this.#unwanted.abort();
       this.#inner.disconnect();
+      this.#stopListening();
       for (const sentinel of this.#sentinels) sentinel.disconnect();
     }
   }

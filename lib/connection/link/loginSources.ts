@@ -169,6 +169,8 @@ class StreamedLogins implements LoginSource {
       dispose();
       throw ended ?? new Error('nobody wants it any more');
     }
+    // The last one may have given what is no login, to a connection that was given up meanwhile.
+    this.#dispose?.();
     this.#dispose = dispose;
     // A login reported meanwhile is newer.
     return (this.#login ??= this.#secrets.read(given, 'credentials.subscribe returned'));

@@ -95,7 +95,10 @@ describe('fenced lock scripts', () => {
     expect(await handOver('A', 'B')).to.deep.equal({ kind: 'notHeld' });
     await acquire('A');
     expect(await handOver('A', 'B')).to.deep.equal({ kind: 'handed', token: 2n });
+    // A repeat writes, as with a plain lock.
+    await bench().redis.pexpire(bench().name, 1_000);
     expect(await handOver('A', 'B', true)).to.deep.equal({ kind: 'handed', token: 2n });
+    expect(await pttl()).to.be.within(4_000, 5_000);
     // A hold of the heir that this command cannot have brought is none of its doing.
     expect(await handOver('A', 'B')).to.deep.equal({ kind: 'notHeld' });
     expect(await bench().contents()).to.deep.equal({ 'redisson_lock_token:{x}': '2', x: { B: '1' } });

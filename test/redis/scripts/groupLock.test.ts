@@ -66,6 +66,10 @@ describe('group lock scripts', () => {
       const before = await fields();
       expect(await handOver('A', 'B', 30_000), 'a repeat').to.deep.equal({ kind: 'handed' });
       expect(await fields()).to.deep.equal(before);
+      // A repeat writes, as with a plain lock.
+      await bench().redis.pexpire(bench().name, 1_000);
+      expect(await handOver('A', 'B', 30_000), 'a second repeat').to.deep.equal({ kind: 'handed' });
+      expect(await bench().redis.pttl(bench().name)).to.be.within(20_000, 30_000);
     });
 
     for (const [how, gone, lose] of [

@@ -132,6 +132,19 @@ describe('lock scripts', () => {
     expect(await bench().messages()).to.deep.equal([]);
   });
 
+  it('writes when it is handed over once more: replicas confirm only what its connection has written', async () => {
+    const { name, redis } = bench();
+    const handOver = () => bench().run(handOverLock, { name }, { owner: 'A', heir: 'B', lease: 5_000 });
+    await acquire('A');
+    await handOver();
+    await redis.pexpire(name, 1_000);
+    expect(await handOver()).to.deep.equal({ kind: 'handed' });
+    expect(await pttl()).to.be.within(4_000, 5_000);
+    await redis.pexpire(name, 90_000);
+    expect(await handOver()).to.deep.equal({ kind: 'handed' });
+    expect(await pttl(), 'a longer lease stays').to.be.greaterThan(80_000);
+  });
+
   it('is deleted by force whoever holds it', async () => {
     expect(await force()).to.equal(false);
     await acquire('A');

@@ -66,7 +66,9 @@ export class SimSentinels {
     this.#sentinels.forEach(({ server, masters }, i) => {
       this.#loop.after(delays[i]!, () => {
         this.#loop.note(`${server.name} learns that ${name} is at ${address}`);
+        const before = masters.get(name);
         masters.set(name, address);
+        server.hear('+switch-master', `${name} ${before} ${DATA_PORT} ${address} ${DATA_PORT}`);
       });
     });
   }

@@ -85,6 +85,20 @@ describe('logins of a streaming provider (D1)', () => {
     expect([open.length, clock.countTimers()]).to.deep.equal([0, 0]);
   });
 
+  it('one that answers nonsense to a connection that is given up is subscribed to anew, and not twice', async () => {
+    const source = loginSource(provider, 1_000);
+    const unwanted = new AbortController();
+    answer = () => Promise.resolve('');
+    const asked = source.ask(REQUEST, unwanted.signal).catch((error: unknown) => error);
+    unwanted.abort(new Error('given up'));
+    await asked;
+    answer = () => Promise.resolve('token');
+    expect((await source.ask(REQUEST, never)).password).to.equal('token');
+    expect([subscribed, open.length]).to.deep.equal([2, 1]);
+    source.rest?.();
+    expect(open).to.have.length(0);
+  });
+
   it('one that tells nonsense is subscribed to anew', async () => {
     const source = loginSource(provider, 1_000);
     await source.ask(REQUEST, never);
