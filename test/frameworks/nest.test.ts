@@ -6,8 +6,14 @@ import * as path from 'node:path';
 import { inspect } from 'node:util';
 import sinon from 'sinon';
 import * as ts from 'typescript';
-import { Redisson, type RedissonClient } from '../../lib';
-import { REDISSON, RedissonHealthError, RedissonHealthIndicator, RedissonModule } from '../../lib/integrations/nestjs';
+import { ConfigError, Redisson, type RedissonClient } from '../../lib';
+import {
+  REDISSON,
+  RedissonHealthError,
+  RedissonHealthIndicator,
+  RedissonModule,
+  WithLock,
+} from '../../lib/integrations/nestjs';
 import { createTestRedisson } from '../../lib/testing';
 import { ensureBuilt, projectRoot } from '../../tools/buildOutput';
 import { installFolder } from '../../tools/installFolder';
@@ -126,6 +132,32 @@ describe('RedissonModule in tests', () => {
       expect(error, String(shutdownDrain)).to.be.instanceOf(RangeError);
     }
     expect(create.callCount).to.equal(0);
+  });
+
+  it('what is no client, or a factory that returns nothing, is refused: nothing falls back to another server', async () => {
+    const wrong = null as never;
+    for (const imported of [
+      RedissonModule.forRoot(wrong),
+      RedissonModule.forRoot({ redisson: wrong }),
+      RedissonModule.forRoot({ redisson: 5 as never }),
+      RedissonModule.forRootAsync({ useFactory: () => wrong }),
+      RedissonModule.forRootAsync({ useFactory: () => undefined as never }),
+    ]) {
+      const error = await Test.createTestingModule({ imports: [imported] })
+        .compile()
+        .catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(ConfigError);
+    }
+  });
+
+  it('@WithLock refuses a wrong name and unknown options where it decorates', () => {
+    for (const [key, options] of [[''], [undefined], [5], [{}], ['a', 5], ['a', null], ['a', { waitTme: 5 }]] as [
+      never,
+      never,
+    ][]) {
+      expect(() => WithLock(key, options), inspect([key, options])).to.throw(ConfigError);
+    }
+    expect(() => WithLock('a', { waitTime: 5, atLeast: 5, http: true, skip: true })).not.to.throw();
   });
 
   it('D12: overrideProvider(REDISSON) makes no other client, by forRoot and forRootAsync', async () => {

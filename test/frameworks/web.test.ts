@@ -167,6 +167,9 @@ describe('ioredisson/fastify and ioredisson/express', () => {
       for (const options of bad as object[]) {
         refused.push(await codeOf(request.withLock('a', () => 'ran', options)));
       }
+      refused.push(await codeOf(request.withLock('a', 5 as never)));
+      refused.push(await codeOf(request.withLock('a', () => 'ran', null as never)));
+      refused.push(await codeOf(request.withLock({} as never, () => 'ran')));
       expect(response.listenerCount('close')).to.equal(before);
       response.status(204).end();
     });
@@ -174,7 +177,8 @@ describe('ioredisson/fastify and ioredisson/express', () => {
     trackClient({ close: () => new Promise((resolve) => server.close(resolve)) });
     await new Promise((resolve) => server.once('listening', resolve));
     expect((await sendOne((server.address() as AddressInfo).port, '').answer).status).to.equal(204);
-    expect(refused).to.deep.equal(['CONFIG', 'CONFIG', 'CONFIG', 'RangeError', 'RangeError', 'RangeError']);
+    const [CONFIG, range] = ['CONFIG', 'RangeError'];
+    expect(refused).to.deep.equal([CONFIG, CONFIG, CONFIG, range, range, range, 'TypeError', CONFIG, CONFIG]);
     expect(redisson.holders('a')).to.deep.equal([]);
     await redisson.shutdown();
   });
@@ -184,6 +188,13 @@ describe('ioredisson/fastify and ioredisson/express', () => {
       for (const shutdownDrain of [-1, NaN, '5s'] as number[]) {
         const registered = Promise.resolve(fastify().register(redissonPlugin, { url: redisUrl(), shutdownDrain }));
         expect(await codeOf(registered), String(shutdownDrain)).to.equal('RangeError');
+      }
+    });
+
+    it('refuses what is no client, and falls back to no other server', async () => {
+      for (const redisson of [null, 5, 'redis://h'] as never[]) {
+        const registered = Promise.resolve(fastify().register(redissonPlugin, { redisson }));
+        expect(await codeOf(registered), String(redisson)).to.equal('CONFIG');
       }
     });
 

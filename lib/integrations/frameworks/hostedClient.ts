@@ -4,6 +4,7 @@ import type { RedissonOptions } from '../../config/RedissonOptions';
 import { isInMemory } from '../../config/serverIdentity';
 import { ConfigError } from '../../errors';
 import { Redisson } from '../../Redisson';
+import { describe } from '../../util/describe';
 import { atLeastMillis } from '../../util/duration';
 
 /** What a framework is given: where Redis is, or a client, and how long the shutdown waits for releases. */
@@ -34,12 +35,16 @@ export interface HostedClient {
 
 /** @throws ConfigError, RangeError for unknown or invalid options */
 export function hostedClient(options: HostOptions | string | URL | undefined): HostedClient {
-  const given: HostOptions = typeof options === 'object' && !(options instanceof URL) ? options : {};
+  const given: HostOptions = Object(options) === options && !(options instanceof URL) ? (options as HostOptions) : {};
   const { redisson: existing, config, shutdownDrain = drainOf(existing), ...settings } = given;
   const drain = shutdownDrain === false ? undefined : atLeastMillis(shutdownDrain, 'shutdownDrain');
   const besides = Object.keys(settings)[0] ?? (existing !== undefined && config !== undefined ? 'config' : undefined);
   if ((existing !== undefined || config !== undefined) && besides !== undefined) {
     throw new ConfigError(`${besides} cannot be set together with ${existing === undefined ? 'config' : 'redisson'}`);
+  }
+  // Nothing falls back to another server: `redisson: null` is a mistake of whoever made it.
+  if (existing !== undefined && Object(existing) !== existing) {
+    throw new ConfigError(`redisson must be a client of Redisson.create, got ${describe(existing)}`);
   }
   const redisson = existing ?? Redisson.create(config ?? (options === given ? settings : options));
   let end: Promise<void> | undefined;

@@ -40,10 +40,12 @@ export interface ResponseLike {
  */
 export function requestLock(redisson: RedissonClient, response: ResponseLike): RequestLock {
   return async (nameOrLock, fn, options = {}) => {
-    const lock = typeof nameOrLock === 'object' && nameOrLock !== null ? nameOrLock : redisson.getLock(nameOrLock);
-    const { signal } = options;
-    // Not an AbortSignal: the lock rejects it. Nothing may listen to the response by then.
-    if (signal !== undefined && typeof (Object(signal) as Partial<AbortSignal>).addEventListener !== 'function')
+    const isLock = typeof (nameOrLock as Partial<RLock> | null)?.withLock === 'function';
+    const lock = isLock ? (nameOrLock as RLock) : redisson.getLock(nameOrLock as string);
+    const { signal } = Object(options) as RunOptions;
+    const isSignal = typeof (Object(signal) as Partial<AbortSignal>).addEventListener === 'function';
+    // The lock rejects what does not fit. Nothing may listen to the response by then.
+    if (typeof fn !== 'function' || Object(options) !== options || (signal !== undefined && !isSignal))
       return lock.withLock(fn, options);
     const controller = new AbortController();
     const gone = (): void => {

@@ -44,7 +44,7 @@ export class RedissonModule {
    * @throws ConfigError, RangeError when the application starts, for unknown or invalid options
    */
   static forRoot(options?: RedissonModuleOptions | string | URL): DynamicModule {
-    return moduleWith({ provide: OPTIONS, useValue: options ?? {} });
+    return moduleWith({ provide: OPTIONS, useValue: options === undefined ? {} : options });
   }
 
   /** Like {@link forRoot}, with options that are made when the application starts. */
@@ -82,7 +82,8 @@ class ClientOfApplication {
   #hosted: HostedClient | undefined;
 
   open(options: RedissonModuleOptions | string | URL): RedissonClient {
-    this.#hosted = hostedClient(options);
+    // A factory that returns nothing is refused: nothing falls back to another server.
+    this.#hosted = hostedClient(options ?? (null as never));
     return this.#hosted.redisson;
   }
 

@@ -1,6 +1,8 @@
 import { ConflictException, Inject, ServiceUnavailableException } from '@nestjs/common';
 import type { RedissonClient, RunOptions } from '../../api';
 import { decorateMethod, type LegacyLockDecorator, type LockKey, nameFor } from '../decorators/decorateMethod';
+import { checkOptionNames, RUN_OPTIONS } from '../../config/optionNames';
+import { validateName } from '../../config/validateName';
 import { ConfigError } from '../../errors';
 import { httpStatusOf } from '../frameworks/requestLock';
 import { REDISSON } from './RedissonModule';
@@ -26,6 +28,8 @@ export interface WithLockOptions extends RunOptions {
   readonly http?: boolean | undefined;
 }
 
+const WITH_LOCK_OPTIONS = new Set([...RUN_OPTIONS, 'http', 'skip']);
+
 /** The property where NestJS puts the client, in each instance whose class has a method with `@WithLock`. */
 const CLIENT = Symbol('the client for @WithLock');
 
@@ -43,8 +47,11 @@ const CLIENT = Symbol('the client for @WithLock');
  *
  * @param key - the name, or a function that makes it from the arguments of a call
  * @param options - those of `RLock.withLock`, plus `http` and `skip`
+ * @throws ConfigError where it decorates, for an empty name and unknown options
  */
 export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions = {}): LegacyLockDecorator<K> {
+  if (typeof key !== 'function') validateName(key);
+  checkOptionNames(options, WITH_LOCK_OPTIONS);
   const { http = false, skip = false, ...acquire } = options;
   const decorate = decorateMethod('@WithLock', async (call, args, self) => {
     const redisson = (self as { [CLIENT]?: RedissonClient } | undefined)?.[CLIENT];
