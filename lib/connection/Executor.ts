@@ -1,6 +1,12 @@
 import pDefer from 'p-defer';
 import type { CommonSettings } from '../config/Settings';
-import { CommandTimeoutError, type ConnectionError, NoSyncedReplicasError, ShutdownError } from '../errors';
+import {
+  CommandError,
+  CommandTimeoutError,
+  type ConnectionError,
+  NoSyncedReplicasError,
+  ShutdownError,
+} from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { inTime, laterTurn } from '../util/timing';
@@ -265,9 +271,13 @@ export class Executor implements CommandExecutor {
         if (failure === 'full' ? waits === true : waits !== false) return this.#later(pending, error);
         return pending.fail(denial(pending, this.#link, error));
       case 'wrongType':
-      case 'refused':
+      case 'refused': {
         pending.unsend();
-        return pending.fail(denial(pending, this.#link, error));
+        const denied = denial(pending, this.#link, error);
+        // Redis may refuse a script in the middle: what it has written stays, and its caller undoes that.
+        if (denied instanceof CommandError && denied.mayHaveRun) pending.ran();
+        return pending.fail(denied);
+      }
     }
   }
 

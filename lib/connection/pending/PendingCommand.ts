@@ -141,6 +141,11 @@ export class PendingCommand implements ReplicaAck {
     return ++this.writings;
   }
 
+  /** The last send was refused, but a part of it ran. */
+  ran(): void {
+    if (this.sendRecord !== undefined) this.sendRecord.sends++;
+  }
+
   /** The last send certainly did not run. */
   unsend(): void {
     this.sends--;
