@@ -19,12 +19,9 @@ const MAX_PAUSE_MS = 30_000;
 
 /** The login of a connection failed. */
 export class LoginError extends Error {
+  override readonly name = 'LoginError';
   /** Whether logins have failed for so long that callers need not wait for the next attempt. */
   readonly final: boolean;
-
-  static {
-    this.prototype.name = 'LoginError';
-  }
 
   constructor(cause: Error, final: boolean) {
     super(cause.message);

@@ -4,7 +4,7 @@ import type { CredentialsRequest } from '../../config/Credentials';
 import { inTime } from '../../util/timing';
 import type { Login, LoginSource } from './loginSources';
 
-/** A main thread that does not answer within this many ms is busy: its last login is used, if that is still valid. */
+/** A main thread that does not answer within this many ms is busy: its last login for such a server is used, if valid. */
 const BUSY_MS = 500;
 
 /** The requests of the watchdog thread. */
@@ -45,9 +45,10 @@ export class PortLogins implements LoginSource {
   readonly listeners = new Set<() => void>();
   readonly #port: MessagePort;
   readonly #limitMs: number;
-  readonly #open = new Map<number, DeferredPromise<Login>>();
+  readonly #open = new Map<number, DeferredPromise<Login> & { readonly request: CredentialsRequest }>();
   #count = 0;
-  #last: { readonly login: Login; readonly at: number } | undefined;
+  /** The last logins by {@link placesOf}, and until when (monotonic) they are valid. */
+  readonly #last = new Map<string, { readonly login: Login; readonly until: number }>();
 
   /** @param limitMs - how long the main thread may take, in ms */
   constructor(port: MessagePort, limitMs: number) {
@@ -55,33 +56,38 @@ export class PortLogins implements LoginSource {
     this.#limitMs = limitMs;
     port.on('message', (answer: Answer) => {
       if (answer === 'changed') return this.listeners.forEach((listener) => listener());
-      const question = this.#open.get(answer.ticket);
+      const question = this.#open.get(answer.ticket)!;
       this.#open.delete(answer.ticket);
-      if ('error' in answer) return question?.reject(new Error(answer.error));
-      this.#last = { login: answer.login, at: performance.now() };
-      question?.resolve(answer.login);
+      if ('error' in answer) return question.reject(new Error(answer.error));
+      const { login } = answer;
+      const until = performance.now() + (login.expiresIn ?? Infinity);
+      for (const place of placesOf(question.request)) this.#last.set(place, { login, until });
+      question.resolve(login);
     });
   }
 
   async ask(request: CredentialsRequest): Promise<Login> {
     const ticket = ++this.#count;
-    const question = pDefer<Login>();
-    this.#open.set(ticket, question);
+    const asked = { ...pDefer<Login>(), request };
+    this.#open.set(ticket, asked);
     this.#port.postMessage({ ticket, request } satisfies Question);
     const busyMs = Math.min(BUSY_MS, this.#limitMs);
-    const soon = await inTime(question.promise, busyMs);
-    const login = soon?.value ?? this.#known() ?? (await inTime(question.promise, this.#limitMs - busyMs))?.value;
-    this.#open.delete(ticket);
+    const soon = await inTime(asked.promise, busyMs);
+    const login = soon?.value ?? this.#known(request) ?? (await inTime(asked.promise, this.#limitMs - busyMs))?.value;
     if (login !== undefined) return login;
     throw new Error(`credentials: no answer within ${this.#limitMs} ms: the event loop is blocked`);
   }
 
-  /** The last login, if it is still valid. */
-  #known(): Login | undefined {
-    if (this.#last === undefined) return undefined;
-    const { login, at } = this.#last;
-    if (login.expiresIn === undefined) return login;
-    const left = login.expiresIn - (performance.now() - at);
-    return left > 0 ? { ...login, expiresIn: left } : undefined;
+  /** The last login of such a server that is still valid. */
+  #known(request: CredentialsRequest): Login | undefined {
+    const now = performance.now();
+    const last = placesOf(request).flatMap((place) => this.#last.get(place) ?? []);
+    const valid = last.find(({ until }) => until > now);
+    return valid && { ...valid.login, expiresIn: valid.login.expiresIn && valid.until - now };
   }
+}
+
+/** What logins are kept by: the server, and its sort for one that is new. Sentinels have logins of their own. */
+function placesOf({ host, port, role }: CredentialsRequest): readonly string[] {
+  return [`${host}:${port}`, role === 'sentinel' ? role : 'server'];
 }
