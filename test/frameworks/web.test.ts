@@ -229,6 +229,17 @@ describe('ioredisson/fastify and ioredisson/express', () => {
       });
     });
 
+    it('ends its client with an application that could not start, since a name was taken', async () => {
+      const clientName = uniqueName();
+      const app = fastify();
+      app.decorate('redisson', 'of another plugin');
+      app.register(redissonPlugin, { url: redisUrl(), clientName });
+      expect(await codeOf(Promise.resolve(app.ready()))).to.equal('FST_ERR_DEC_ALREADY_PRESENT');
+      await app.close();
+      const admin = trackClient(new Redis(redisUrl()));
+      await sleepUntil(async () => !String(await admin.client('LIST')).includes(clientName));
+    });
+
     it('leaves a client alone with shutdownDrain: false, and refuses settings beside one', async () => {
       const app = fastify();
       await app.register(redissonPlugin, { redisson: other, shutdownDrain: false });

@@ -56,9 +56,6 @@ export const redissonPlugin: FastifyPluginAsync<RedissonPluginOptions> = pluginL
 
 async function registerRedisson(fastify: FastifyInstance, options: RedissonPluginOptions): Promise<void> {
   const { redisson, shutdown } = hostedClient(options);
-  fastify.decorate('redisson', redisson);
-  // So that all requests have the same shape from the beginning: the hook sets the value.
-  fastify.decorateRequest('withLock');
   fastify.addHook('onRequest', (request, reply, done) => {
     request.withLock = requestLock(redisson, reply.raw);
     done();
@@ -73,4 +70,8 @@ async function registerRedisson(fastify: FastifyInstance, options: RedissonPlugi
   fastify.addHook('onClose', async () => {
     await (ended ?? shutdown());
   });
+  // Behind the hooks: a name that is taken makes these throw, and the client must end with the application then, too.
+  fastify.decorate('redisson', redisson);
+  // So that all requests have the same shape from the beginning: the hook sets the value.
+  fastify.decorateRequest('withLock');
 }
