@@ -140,7 +140,7 @@ function connectServer(
     roleInterval,
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
     onSilence: () => subscriber?.probe(),
-    onClose: tracking?.follow(commands),
+    onClose: tracking?.follow(commands, timeout),
   });
   const executor = new Executor(link, settings);
   const keyEvents: KeyEventSource = {

@@ -96,7 +96,7 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
     ...source,
     connect(address) {
       const redis = open(address);
-      const onClose = tracking?.follow(redis);
+      const onClose = tracking?.follow(redis, timeout);
       const onSilence = (): void => subscriber.probe();
       return new StandaloneLink(redis, { address: nodeKey(address), timeout, logins, syncTimeout, onSilence, onClose });
     },

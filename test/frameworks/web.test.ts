@@ -232,7 +232,7 @@ describe('ioredisson/fastify and ioredisson/express', () => {
     it('ends its client with an application that could not start, since a name was taken', async () => {
       const clientName = uniqueName();
       const app = fastify();
-      app.decorate('redisson', 'of another plugin');
+      app.register(redissonPlugin, { redisson: other, shutdownDrain: false });
       app.register(redissonPlugin, { url: redisUrl(), clientName });
       expect(await codeOf(Promise.resolve(app.ready()))).to.equal('FST_ERR_DEC_ALREADY_PRESENT');
       await app.close();

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { runOutside } from '../../util/outside';
+import { Handshake } from '../link/Handshake';
 import { isReply } from '../link/replyErrors';
 import { endpointOf } from './ConnectionSubscriber';
 
@@ -30,9 +31,10 @@ export class KeyTracking {
 
   /**
    * Tracks what this connection reads.
+   * @param timeout - how long the server may take to accept the one for the messages, in ms
    * @returns a function that ends it: ioredis emits no `end` while a connection waits to connect again
    */
-  follow(commands: Redis): (() => void) | undefined {
+  follow(commands: Redis, timeout: number): (() => void) | undefined {
     if (this.#refused) return undefined;
     const listener = runOutside(() => commands.duplicate({ protocol: 2 }));
     let id: string | undefined;
@@ -51,10 +53,13 @@ export class KeyTracking {
       });
     };
     this.#listeners.add(listener);
+    // Trouble with the server is reported by the connection that sends commands.
+    const handshake = new Handshake(listener, timeout);
     listener.on('ready', () =>
       attempt(async () => {
         const own = String(await listener.client('ID'));
         await listener.subscribe(CHANNEL);
+        handshake.done();
         id = own;
         await enable();
       }),
@@ -63,11 +68,10 @@ export class KeyTracking {
       this.events?.changed(Array.isArray(keys) ? keys.map(String) : undefined),
     );
     listener.on('close', () => (id = undefined));
-    // Trouble with the server is reported by the connection that sends commands.
-    listener.on('error', () => undefined);
     commands.on('ready', () => attempt(enable));
     return () => {
       this.#listeners.delete(listener);
+      handshake.done();
       listener.disconnect();
     };
   }

@@ -61,15 +61,11 @@ async function registerRedisson(fastify: FastifyInstance, options: RedissonPlugi
     done();
   });
   // Before the server waits for its requests: requests that wait for a lock would delay it.
-  let ended: Promise<void> | undefined;
   fastify.addHook('preClose', (done) => {
-    ended = shutdown();
-    ended.catch(() => undefined);
+    shutdown().catch(() => undefined);
     done();
   });
-  fastify.addHook('onClose', async () => {
-    await (ended ?? shutdown());
-  });
+  fastify.addHook('onClose', () => shutdown());
   // Behind the hooks: a name that is taken makes these throw, and the client must end with the application then, too.
   fastify.decorate('redisson', redisson);
   // So that all requests have the same shape from the beginning: the hook sets the value.
