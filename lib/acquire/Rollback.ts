@@ -190,6 +190,7 @@ export class Rollback {
     }
     entries.forEach((entry, i) => {
       if (found[i] === true && entry.leftover.unwanted !== false) void this.#undo(entry);
+      else if (found[i] === false && !mayComeLate(entry, this.#executor)) this.#end(entry);
       else this.#again(entry);
     });
   }

@@ -51,6 +51,7 @@ export const EDGES: Edges = {
   'integrations/frameworks': ['Redisson.ts', 'config', 'errors', 'types:api', 'types:config/builder', 'util'],
   'integrations/nestjs': [
     'Redisson.ts',
+    'config',
     'errors',
     'integrations/decorators',
     'integrations/frameworks',
