@@ -197,10 +197,11 @@ export function sentinelConnector(
 
     /** A replaced master serves beside its successor for some 10 s, until the sentinels make it a replica. */
     #leaveWhenReplaced(stream: Socket): void {
-      const { name, sentinels = [] } = this.#given;
+      const { name, sentinels = [], keepAlive = 0 } = this.#given;
+      const retryStrategy = (times: number) => jittered(Math.min(times ** 2 * STEP_MS, LISTEN_AGAIN_MS));
+      const listening = { keepAlive, retryStrategy, autoResubscribe: false };
       const ends = [...new Set(sentinels)].map(({ host, port = SENTINEL_PORT }) => {
-        const retryStrategy = (times: number) => jittered(Math.min(times ** 2 * STEP_MS, LISTEN_AGAIN_MS));
-        const sentinel = this.#asked!.duplicate({ host: host!, port, retryStrategy, autoResubscribe: false });
+        const sentinel = this.#asked!.duplicate({ ...listening, host: host!, port });
         const leave = sentinelLogins?.keep(sentinel, { reopen: () => sentinel.disconnect(true) });
         sentinel.on('error', () => undefined);
         sentinel.on('ready', () => void sentinel.subscribe(SWITCHED).catch(() => undefined));
