@@ -47,6 +47,9 @@ export default defineConfig({
         if (file === undefined) return image(tokens, i, ...rest);
         return inlineChart(fs.readFileSync(path.join(docs, file), 'utf8'));
       };
+      // A chain of calls in a narrow column breaks before a dot, not inside a word.
+      const code = md.renderer.rules.code_inline!;
+      md.renderer.rules.code_inline = (...all) => code(...all).replaceAll(').', ')<wbr>.');
       // Before VitePress looks at the links, in the order of the tokens.
       md.core.ruler.push('site-links', ({ tokens, env }) => {
         const page = (env as { relativePath: string }).relativePath;

@@ -122,8 +122,8 @@ const connectionName: Parser<string | undefined> = {
 const secret: Parser<Secret | undefined> = {
   form: 'text',
   parse(value, key) {
-    if (typeof value === 'string') return value === '' ? undefined : new Secret(value);
-    throw new ConfigError(`${key} must be a string, got a ${value === null ? 'null' : typeof value}`);
+    const text = optionalText.parse(value, key, () => (typeof value === 'object' ? undefined : `a ${typeof value}`));
+    return text === undefined ? undefined : new Secret(text);
   },
 };
 

@@ -25,7 +25,7 @@ const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server y
 const NO_CONFIG = 'allow this user CONFIG GET, or ask whoever runs the server';
 
 const reachable: ServerCheck = {
-  why: 'Taking a lock is one round trip, and being woken is two.',
+  why: 'Without an answer no lock can be taken, and held ones are lost when their lease ends; a slow one delays each.',
   examine({ roundTripMs }) {
     if ('refusal' in roundTripMs) {
       return error(roundTripMs.refusal, 'check address, network, TLS, user and password');

@@ -6,6 +6,8 @@ import { dashboardOn } from '../../../lib/operators/dashboard/createDashboard';
 import { checkOptions } from '../../../lib/operators/dashboard/options';
 import type { HolderReport, ObjectReport, ProcessReport, WaiterReport } from '../../../lib/operators/inspection';
 import { verdictOf } from '../../../lib/operators/inspection/verdict';
+import { WhoWaits } from '../../../lib/operators/inspection/whoWaits';
+import type { ClientAnswer } from '../../../lib/introspection/wire';
 import { projectRoot } from '../../../tools/buildOutput';
 import { RedisServer } from '../../../tools/redisServer';
 import { FakeSource } from '../../dashboard/support/FakeSource';
@@ -15,6 +17,8 @@ import { launchBrowser } from './browser';
 // Takes the pictures of docs/dashboard.md, of locks that are made up: npm run docs:screenshots
 
 const WATCHDOG_MS = 30_000;
+/** What is left of the lease of a lock that the watchdog renews. */
+const RENEWED_MS = 24_000;
 const started = Date.now();
 
 /** A process, as a connection of it tells. */
@@ -40,7 +44,15 @@ function waiter(id: number, process: ProcessReport): WaiterReport {
 }
 
 function lock(name: string, heldForMs: number, holder: HolderReport, more: Partial<ObjectReport> = {}): ObjectReport {
-  const facts = { name, key: name, kind: 'lock', ttlMs: 24_000, holders: [holder], waiters: 0, channels: [] } as const;
+  const facts = {
+    name,
+    key: name,
+    kind: 'lock',
+    ttlMs: RENEWED_MS,
+    holders: [holder],
+    waiters: 0,
+    channels: [],
+  } as const;
   const all = { ...facts, ...more };
   const renewedTo = more.ttlMs === undefined ? WATCHDOG_MS : undefined;
   const verdict = verdictOf(all, { now: Date.now(), renewedTo });
@@ -52,16 +64,70 @@ const web = (i: number): ProcessReport => processOf(`checkout-7f9c-${i}`, 21);
 const batch = (i: number): ProcessReport => processOf(`batch-${i}`, 118 + i);
 const java: ProcessReport = { connected: 'unknown', java: true, unknownBecause: 'java' };
 
+type Client = Pick<HolderReport, 'clientId' | 'process'>;
+/** Callers of a client that wait for a lock, and the lock that they hold meanwhile. */
+type Wait = readonly [name: string, by: Client, callers: number, waitedMs: number, holding?: HolderReport];
+
+/** What a client says about itself. */
+function answer({ clientId, process: { host = '', pid = 0 } }: Client, more: Partial<ClientAnswer>): ClientAnswer {
+  const about = { uptimeMs: minutes(6_000), versions: { node: process.version, ioredisson: '' } };
+  const eventLoop = { delayMs: 0, utilization: 0.2 };
+  return { clientId, host, pid, ...about, eventLoop, holds: [], waits: [], total: { holds: 1, waits: 1 }, ...more };
+}
+
+/** The reports after the clients were asked: with their holds and waits, and the verdicts that these allow. */
+function asked(unasked: readonly ObjectReport[], waits: readonly Wait[]): ObjectReport[] {
+  const now = Date.now();
+  const held = unasked.flatMap((report) => report.holders.map((holder) => ({ ...report, holder })));
+  const holds = held.map(({ name, key, ttlMs, heldSince = now, holder }) => {
+    const { owner: its, threadId } = holder;
+    const heldMs = now - heldSince;
+    const leaseMs = ttlMs === RENEWED_MS ? -1 : minutes(15);
+    const renewals = Math.floor(heldMs / (WATCHDOG_MS / 3));
+    const about = { kind: 'lock', threadId: Number(threadId), count: 1, heldMs, leaseMs, renewals } as const;
+    return holder.process.connected === true && answer(holder, { holds: [{ name, key, owner: its, ...about }] });
+  });
+  const waiting = waits.map(([name, by, callers, waitedMs, holding]) => {
+    const around = held.filter(({ holder }) => holder.owner === holding?.owner);
+    const holdsMeanwhile = around.map(({ name: its, key, holder }) => ({ name: its, key, owner: holder.owner }));
+    const wait = { callers, waitedMs: waitedMs + now - started, holding: holdsMeanwhile };
+    return answer(by, { waits: [{ name, key: name, kind: 'lock', ...wait }] });
+  });
+  const answers = [...holds.filter((one) => one !== false), ...waiting];
+  const clients = new WhoWaits({ answers, listening: new Set(), silent: new Map() });
+  return unasked.map((report) => {
+    const told = { ...report, ...clients.about(report) };
+    return { ...told, verdict: clients.verdictOf(told, report.verdict, undefined) };
+  });
+}
+
 function reports(): ObjectReport[] {
+  const [payer, payee] = [owner(14, web(1)), owner(15, web(4))];
+  const queue = [waiter(5, web(1)), waiter(6, web(4)), waiter(7, batch(1))];
+  return asked(locks(payer, payee, queue), [
+    ['account:1007', payee, 1, 122_000, payee],
+    ['account:1008', payer, 1, 121_000, payer],
+    ['reports:daily', queue[0]!, 1, 94_000],
+    ['reports:daily', queue[1]!, 1, 71_000],
+    ['reports:daily', queue[2]!, 1, 12_000],
+    ['billing:nightly-run', owner(16, batch(1)), 2, 41_000],
+    ['api:partner', owner(17, web(5)), 5, 8_200],
+    ['order:48213', owner(18, web(2)), 3, 5_100],
+  ]);
+}
+
+function locks(payer: HolderReport, payee: HolderReport, queue: readonly WaiterReport[]): ObjectReport[] {
   const gone = owner(3, processOf('batch-2', 4417, false));
   return [
     lock('leader:scheduler', minutes(3_205), owner(1, batch(1))),
+    lock('account:1007', 124_000, payer, { waiters: 1 }),
+    lock('account:1008', 123_000, payee, { waiters: 1 }),
     lock('legacy:import', minutes(1_512), owner(2, java), { ttlMs: -1 }),
     lock('billing:nightly-run', minutes(47), gone, { ttlMs: 13_400, waiters: 2 }),
     lock('reports:daily', minutes(31), owner(4, batch(3)), {
       kind: 'fair',
       waiters: 3,
-      queue: [waiter(5, web(1)), waiter(6, web(4)), waiter(7, batch(1))],
+      queue,
     }),
     lock('export:parquet', minutes(12), owner(8, batch(3)), { ttlMs: 5_100 }),
     lock('ledger:close', minutes(8), owner(9, processOf('ledger-0', 1)), { kind: 'fenced', token: '48213' }),

@@ -15,6 +15,10 @@ export function referenceText(): string {
   return [
     '# Command line',
     '<!-- Made by `npm run docs:cli` of the help of the commands. Change lib/operators/cli/program.ts and tools/help/*.txt instead. -->',
+    [
+      '`npm install -g ioredisson` installs the command `ioredisson`. In a project that has the package, it is',
+      '`npx ioredisson`.',
+    ].join('\n'),
     section('ioredisson', program),
     ...sections,
   ]

@@ -138,6 +138,7 @@ describe('the doctor', function () {
         retryAttempts: 0,
       });
       expect(findings[0]).to.include({ check: 'reachable', status: 'error' });
+      expect(findings[0]!.why).to.match(/no lock can be taken, and held ones are lost/);
       expect(new Set(findings.slice(1).map(({ status }) => status))).to.deep.equal(new Set(['unknown']));
       expect(JSON.stringify(findings)).not.to.contain(SECRET);
     });

@@ -198,6 +198,7 @@ describe('resolveConfig', () => {
         'password must be a string, got a number',
       );
       expect(message).to.not.contain('4711');
+      expectConfigError(() => resolve({ password: { a: 4711 } }), 'password must be a string, got an object');
     });
 
     it('an empty password or user is none', () => {
