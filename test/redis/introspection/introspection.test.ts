@@ -173,6 +173,28 @@ describe('ask the holder', function () {
     expect(seen).to.equal('dead-lock');
   });
 
+  it('a question about one lock takes nothing from what watch says of the others', async () => {
+    const without: string[] = [];
+    let looks = 0;
+    const stop = inspector.watch(
+      (event) => {
+        if (event.kind !== 'changes') return;
+        looks++;
+        for (const { name, holders } of [...event.added, ...event.changed]) {
+          if (['a', 'b'].includes(name) && holders[0]?.hold === undefined) without.push(name);
+        }
+      },
+      { interval: 50 },
+    );
+    await sleepUntil(() => looks > 0);
+    for (let i = 0; i < 3; i++) {
+      expect((await inspector.inspect('rw')).holders[0]).to.have.property('hold');
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    stop();
+    expect(without).to.deep.equal([]);
+  });
+
   it('a client with introspection: false, one that is not there, and one at rest do not listen', async () => {
     const young = trackClient(Redisson.create(server.url));
     await young.getLock(uniqueName()).lock(1_000);
