@@ -292,7 +292,7 @@ export class Inspector {
   async #ask(drafts: readonly ObjectDraft[], isWatch: boolean): Promise<WhoWaits | undefined> {
     const { asker, redis } = this.#open();
     const asked = drafts.filter(
-      ({ kind, holders, waiters }) => (holders.length > 0 || hasPermits(kind)) && (waiters > 0 || drafts.length === 1),
+      ({ kind, holders, waiters }) => waiters > 0 || (drafts.length === 1 && (holders.length > 0 || hasPermits(kind))),
     );
     if (asked.length === 0) return undefined;
     const now = performance.now();

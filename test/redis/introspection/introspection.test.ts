@@ -127,6 +127,12 @@ describe('ask the holder', function () {
     expect(callers).to.equal(5);
   });
 
+  it('inspect: who waits for a latch, as for every other kind', async () => {
+    const { kind, waiting, waiters } = await inspector.inspect('latch');
+    expect([kind, waiters]).to.deep.equal(['countDownLatch', 1]);
+    expect(waiting!.map(({ clientId, callers }) => [clientId, callers])).to.deep.equal([[w.getId(), 1]]);
+  });
+
   it('inspect: a reader that waits for the write lock waits for itself', async () => {
     const { verdict } = await inspector.inspect('rw');
     expect([verdict.kind, verdict.circle?.length]).to.deep.equal(['dead-lock', 1]);
