@@ -7,6 +7,7 @@ import { RedisServer, trackClient } from '../support';
 import { COLOUR_RULES, expectAccessible } from './support/axeCheck';
 import { openBrowser } from './support/browser';
 import { startHolder } from './support/startHolder';
+import type { ObjectReport } from '../../lib/operators/inspection';
 import { FakeSource, report } from '../dashboard/support/FakeSource';
 import { dashboardOf, serve } from '../dashboard/support/world';
 
@@ -190,20 +191,27 @@ describe('the dashboard in a browser', function () {
   it('who does not answer: since when, and beside it the verdict of the command line', async () => {
     const silentSince = Date.now() - 72_000;
     const [holder] = report('x').holders;
-    const silent = report('frozen', {
-      verdict: {
-        kind: 'not-renewed',
-        sentence: 'Held. Its holder listens, but has not answered for 3.0 s: it is frozen.',
-      },
-      holders: [{ ...holder!, silent: true, silentSince }],
-    });
-    const base = await serve(dashboardOf(new FakeSource(silent)));
+    const silent = (time: string, waiters = 0): ObjectReport =>
+      report('frozen', {
+        waiters,
+        verdict: {
+          kind: 'not-renewed',
+          sentence: `Held. Its holder listens, but has not answered ${time}: it is frozen.`,
+        },
+        holders: [{ ...holder!, silent: true, silentSince }],
+      });
+    const source = new FakeSource(silent('for 3.0 s'));
+    const base = await serve(dashboardOf(source));
     await page.goto(`${base}/#lock=frozen`);
     await shows(
       '.detail .verdict',
       /no answer for 1 m 1\d s.*not-renewed.*has not answered for 1 m 1\d s: it is frozen/,
     );
     await shows('a.row', /no answer for 1 m 1\d s/);
+    // What the first look has told: nobody is told the sentences of the next ones, which differ by times alone.
+    source.see(silent('within 2 s', 3));
+    await shows('.detail .facts', /Waiters\s+3/);
+    await shows('.detail .verdict', /has not answered for 1 m \d\d s: it is frozen/);
     // Words of one kind: none of them says that it is known not to be renewed.
     expect(await page.$eval('a.row', (row) => (row as unknown as Found).innerText)).not.to.match(/not renewed|silent/);
   });
@@ -274,7 +282,52 @@ describe('the dashboard in a browser', function () {
     await page.type('#search', 'zzz');
     await shows('.banner', /server of this page does not answer/);
     await page.setOfflineMode(false);
-    await shows('.empty', /Nothing matches/);
+    await shows('.empty', /Nothing matches.*The only lock does not match\./);
+    source.see(report('b'));
+    await shows('.empty', /None of the 2 locks matches\./);
+  });
+
+  it('on a phone an open detail says itself that Redis is gone: it covers the banner', async () => {
+    const source = new FakeSource(report('a'));
+    const base = await serve(dashboardOf(source));
+    await page.goto(`${base}/#lock=a`);
+    await shows('.detail .verdict', /held/);
+    source.tell({ kind: 'outage', at: Date.now(), error: new Error('the disk is full') });
+    await shows('.banner', /the disk is full/);
+    expect(await page.$$eval('.banner', (all) => all.filter((one) => one.checkVisibility()).length)).to.equal(1);
+    await page.setViewport({ width: 390, height: 844 });
+    await page.waitForSelector('.detail .banner', { visible: true });
+    await shows(
+      '.detail .banner',
+      /Redis refuses a command: the disk is full.*What is shown was true at \d\d:\d\d:\d\d/,
+    );
+  });
+
+  it('permits have leases, of which the list knows nothing: it does not say "no expiry"', async () => {
+    const permits = { kind: 'permitExpirableSemaphore', value: 0, acquired: 1, ttlMs: -1, waiters: 1 } as const;
+    const forever = { ttlMs: -1, verdict: { kind: 'no-expiry', sentence: 'Held.' } } as const;
+    const base = await serve(dashboardOf(new FakeSource(report('permits', permits), report('a lock', forever))));
+    await page.goto(`${base}/#sort=name`);
+    await shows('a.row', /permits/);
+    const texts = await page.$$eval('a.row .ends', (all) => all.map((one) => (one as unknown as Found).innerText));
+    expect(texts).to.deep.equal(['no expiry', '']);
+  });
+
+  it('an owner whose thread id is like one of Java is taken for one, but not for sure', async () => {
+    const [holder] = report('x').holders;
+    const process = { connected: 'unknown', java: true, unknownBecause: 'java' } as const;
+    const base = await serve(dashboardOf(new FakeSource(report('x', { holders: [{ ...holder!, process }] }))));
+    await page.goto(`${base}/`);
+    await shows('a.row .holder', /^Java\? · /);
+  });
+
+  it('the release stands above the events, which may be many', async () => {
+    const base = await serve(dashboardOf(new FakeSource(report('a'))));
+    await page.goto(`${base}/#lock=a`);
+    await page.waitForSelector('.detail .must');
+    const parts = await page.$$eval('.detail .part', (all) => all.map((one) => (one as unknown as Found).innerText));
+    const first = (text: RegExp): number => parts.findIndex((part) => text.test(part));
+    expect(first(/If you must/)).to.be.within(0, first(/^Events/));
   });
 
   it('10 000 locks: pages, search and keys', async () => {

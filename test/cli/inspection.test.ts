@@ -163,6 +163,23 @@ describe('list, inspect and unlock', function () {
     expect((await list()).map(({ name }) => name)).to.deep.equal(['latch', 'permits', 'sem']);
   });
 
+  it('who has permits has said so: it is connected, and nobody has counted for how long', async () => {
+    const semaphore = client.getPermitExpirableSemaphore('out');
+    await semaphore.trySetPermits(1);
+    const hold = await semaphore.acquireHold();
+    const told = await sleepUntil(
+      async () => {
+        const { stdout } = await ask('inspect', 'out');
+        return stdout.includes('Held by') && stdout;
+      },
+      { timeout: TIMEOUT_MS },
+    );
+    expect(told)
+      .to.match(/watchdog, .* yes +Node/)
+      .and.not.to.contain('undefined');
+    await hold.release();
+  });
+
   it('B13: integers are shown exactly', async () => {
     const listener = observer(server.url);
     await listener.subscribe('redisson_sc:{sem}');

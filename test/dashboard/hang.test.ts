@@ -196,6 +196,39 @@ describe('the dashboard: at 3 am', function () {
     expect((next.data as unknown as Told).lock).not.to.have.property('exact');
   });
 
+  it('a detail changes no other row, for no page', async () => {
+    const server = trackClient(await RedisServer.start());
+    const [redisson, holder, waiter] = [0, 1, 2].map(() => trackClient(Redisson.create(server.url))) as [
+      Redisson,
+      Redisson,
+      Redisson,
+    ];
+    const stop = new AbortController();
+    for (const name of ['one', 'two', 'three']) {
+      await holder.getLock(name).lock();
+      void waiter
+        .getLock(name)
+        .lock(undefined, undefined, { signal: stop.signal })
+        .catch(() => undefined);
+    }
+    const base = await serve(trackClient(createDashboard({ redisson, watchAlways: true })));
+    const told = async (): Promise<string> => {
+      const { rows } = JSON.parse((await ask(`${base}/api/locks?sort=name`)).text) as { rows: LockRow[] };
+      return rows.map(({ name, holders: [one] }) => `${name} ${one?.hold !== undefined}`).join();
+    };
+    const all = 'one true,three true,two true';
+    await sleepUntil(async () => (await told()) === all, { timeout: 15_000 });
+    // A page with an open detail asks each second or so.
+    const seen = new Set<string>();
+    for (let i = 0; i < 8; i++) {
+      await ask(`${base}/api/lock?name=one`);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      seen.add(await told());
+    }
+    expect([...seen]).to.deep.equal([all]);
+    stop.abort(new Error('the test is over'));
+  });
+
   it('what several looks have taught, one look does not take back: it is renewed no more', async () => {
     const verdict = { kind: 'not-renewed', sentence: 'It was renewed before.' } as const;
     const source = new FakeSource(report('a', { verdict, ttlMs: 9_000 }));

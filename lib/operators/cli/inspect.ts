@@ -186,7 +186,8 @@ function clientText({ client, process }: OwnerReport): string {
 function connectionText({ process: { address, connected, connectedForMs } }: OwnerReport): string {
   if (connected === 'unknown') return 'unknown';
   if (!connected) return 'no';
-  return `for ${readableTime(connectedForMs ?? 0)}, from ${address}`;
+  // The holder of a permit has answered, so it is connected. Which connections it has is not read.
+  return address === undefined ? 'yes' : `for ${readableTime(connectedForMs ?? 0)}, from ${address}`;
 }
 
 /** The leases of a holder's holds. */

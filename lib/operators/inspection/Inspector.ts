@@ -77,7 +77,8 @@ export class Inspector {
   readonly #watch = new Watch((before, limit) => this.#look(undefined, limit, before));
   #opened: ReturnType<typeof open> | undefined;
   #closed = false;
-  #whoWaits: { readonly at: number; readonly answers: Promise<WhoWaits | undefined> } | undefined;
+  /** The last answers about all objects, for the scans of `watch`. */
+  #aboutAll: { readonly at: number; readonly answers: Promise<WhoWaits | undefined> } | undefined;
 
   /**
    * Inspects the Redis that a client is connected to, as the same user.
@@ -286,21 +287,23 @@ export class Inspector {
 
   /**
    * Asks the clients if one of the objects has waiters, or if there is only one object.
-   * @param again - whether recent answers may be reused
+   * @param isWatch - whether these are all objects, so that recent answers about all may be reused
    */
-  async #ask(drafts: readonly ObjectDraft[], again: boolean): Promise<WhoWaits | undefined> {
+  async #ask(drafts: readonly ObjectDraft[], isWatch: boolean): Promise<WhoWaits | undefined> {
     const { asker, redis } = this.#open();
     const asked = drafts.filter(
-      ({ kind, holders, waiters }) => (holders.length > 0 || hasPermits(kind)) && (waiters > 0 || drafts.length === 1),
+      ({ kind, holders, waiters }) => waiters > 0 || (drafts.length === 1 && (holders.length > 0 || hasPermits(kind))),
     );
     if (asked.length === 0) return undefined;
     const now = performance.now();
-    if (!again || this.#whoWaits === undefined || now - this.#whoWaits.at > ANSWERS_SERVE_MS) {
-      const answers = asker.survey(redis, asked).then((found) => found && new WhoWaits(found));
-      answers.catch(() => (this.#whoWaits = undefined));
-      this.#whoWaits = { at: now, answers };
+    if (isWatch && this.#aboutAll !== undefined && now - this.#aboutAll.at <= ANSWERS_SERVE_MS) {
+      return this.#aboutAll.answers;
     }
-    return this.#whoWaits.answers;
+    const answers = asker.survey(redis, asked).then((found) => found && new WhoWaits(found));
+    // Answers about one object know nothing of the others: `watch` must not take them for answers about all.
+    if (isWatch) this.#aboutAll = { at: now, answers };
+    answers.catch(() => (this.#aboutAll = undefined));
+    return answers;
   }
 
   /** @param before - the last scan of `watch`; `undefined` for other calls */

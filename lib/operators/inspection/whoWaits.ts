@@ -190,13 +190,17 @@ function circleText(circle: readonly Blocked[], name: string): string {
   return 'A dead-lock: its holder waits for what another holder has, and that one, in the end, for this.';
 }
 
+/** A client that was asked now for the first time has not answered for less than this, in ms: since when is unknown. */
+const JUST_ASKED_MS = 3_000;
+
 /** @param sentence - of the verdict by the data in Redis */
 function silentSentence(holders: readonly HolderReport[], sentence: string, now: number): string {
   const silent = holders.filter((one) => one.silent === true);
   const longest = Math.max(...silent.map(({ silentSince = now }) => now - silentSince));
   const who = holders.length === 1 ? 'Its holder listens, but has' : `${silent.length} of them listen, but have`;
   const what = silent.length === 1 ? 'it is frozen, or its event loop is busy' : 'frozen, or busy event loops';
-  return `${sentence} ${who} not answered for ${readableTime(longest)}: ${what}.`;
+  const time = longest < JUST_ASKED_MS ? 'within 2 s' : `for ${readableTime(longest)}`;
+  return `${sentence} ${who} not answered ${time}: ${what}.`;
 }
 
 /** A sentence names at most this many processes. */

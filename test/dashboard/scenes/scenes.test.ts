@@ -57,7 +57,7 @@ const EXPECTED: Readonly<Record<SceneName, Expected>> = {
   frozen: {
     ...{ verdict: 'not-renewed', trouble: 1, callers: 4, holderKnown: true, silentOf: /stuck|dead-lock|gone/i },
     says: [
-      /has not answered for \d+(?:\.\d)? s: it is frozen, or its event loop is busy/,
+      /has not answered (?:for \d+(?:\.\d)?|within 2) s: it is frozen, or its event loop is busy/,
       /ends in (?:\d+ m )?\d+ s, at \S+Z/,
     ],
     gauges: (gauges) => {

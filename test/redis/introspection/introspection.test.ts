@@ -127,6 +127,12 @@ describe('ask the holder', function () {
     expect(callers).to.equal(5);
   });
 
+  it('inspect: who waits for a latch, as for every other kind', async () => {
+    const { kind, waiting, waiters } = await inspector.inspect('latch');
+    expect([kind, waiters]).to.deep.equal(['countDownLatch', 1]);
+    expect(waiting!.map(({ clientId, callers }) => [clientId, callers])).to.deep.equal([[w.getId(), 1]]);
+  });
+
   it('inspect: a reader that waits for the write lock waits for itself', async () => {
     const { verdict } = await inspector.inspect('rw');
     expect([verdict.kind, verdict.circle?.length]).to.deep.equal(['dead-lock', 1]);
@@ -171,6 +177,28 @@ describe('ask the holder', function () {
       );
     });
     expect(seen).to.equal('dead-lock');
+  });
+
+  it('a question about one lock takes nothing from what watch says of the others', async () => {
+    const without: string[] = [];
+    let looks = 0;
+    const stop = inspector.watch(
+      (event) => {
+        if (event.kind !== 'changes') return;
+        looks++;
+        for (const { name, holders } of [...event.added, ...event.changed]) {
+          if (['a', 'b'].includes(name) && holders[0]?.hold === undefined) without.push(name);
+        }
+      },
+      { interval: 50 },
+    );
+    await sleepUntil(() => looks > 0);
+    for (let i = 0; i < 3; i++) {
+      expect((await inspector.inspect('rw')).holders[0]).to.have.property('hold');
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    stop();
+    expect(without).to.deep.equal([]);
   });
 
   it('a client with introspection: false, one that is not there, and one at rest do not listen', async () => {

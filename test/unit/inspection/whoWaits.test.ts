@@ -147,6 +147,12 @@ describe('WhoWaits: verdicts of what the clients answer', () => {
     expect(sentence).to.contain('has not answered for 12 s: it is frozen, or its event loop is busy');
   });
 
+  it('one that was asked for the first time has been silent for who knows how long: only the question is timed', () => {
+    const now = Date.now();
+    const all = new WhoWaits({ answers: [], listening: new Set(['p']), silent: new Map([['p', now - 2_050]]) });
+    expect(judged(all, 'a', 'p').sentence).to.contain('has not answered within 2 s: it is frozen');
+  });
+
   it('a live holder that was seen for long, is not renewed, and never began to listen may be blocked', () => {
     const others = whoWaits([client('q', [], [wait('q', 'a', [])])]);
     const seen = (ms: number, renewedTo?: number) => ({ heldSince: Date.now() - ms, renewedTo });

@@ -34,16 +34,19 @@ interface DetailProps {
   /** `undefined`: not loaded yet. */
   readonly session: SessionView | undefined;
   readonly stale: boolean;
+  /** The problems of Redis or of this page: on a phone the detail covers the banner of the page. */
+  readonly trouble: JSX.Element;
   readonly onClose: () => void;
 }
 
 /** All details of one lock. */
-export function Detail({ name, lock, session, stale, onClose }: DetailProps): JSX.Element {
+export function Detail({ name, lock, session, stale, trouble, onClose }: DetailProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   // Keyboard users continue here.
   useEffect(() => heading.current?.focus(), [name]);
   return (
     <aside class={stale ? 'detail stale' : 'detail'} aria-label="Lock">
+      <div class="banner-place">{trouble}</div>
       <header>
         <h2 ref={heading} tabIndex={-1}>
           <Name text={name} />
@@ -176,6 +179,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
           <More shown={lock.permits.length} all={lock.acquired ?? lock.permits.length} />
         </Part>
       )}
+      {isLock && lock.holders.length > 0 && <Release lock={lock} session={session} />}
       <Part title="Events" size={lock.events.length}>
         {lock.events.length === 0 ? (
           <p class="muted">This page has seen nothing happen to it yet.</p>
@@ -183,7 +187,6 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
           <Events events={lock.events} />
         )}
       </Part>
-      {isLock && lock.holders.length > 0 && <Release lock={lock} session={session} />}
     </>
   );
 }
@@ -210,7 +213,7 @@ const TIME = String.raw`[\d.]+ [smhd](?: \d+ [smh])?`;
 const ENDS = new RegExp(` in ${TIME}, at \\S+Z`);
 const HELD = new RegExp(`^Held for ${TIME} by`);
 const WAITED = new RegExp(`has waited for ${TIME}\\.`);
-const ANSWERED = new RegExp(`not answered for ${TIME}:`);
+const ANSWERED = new RegExp(`not answered (?:for ${TIME}|within 2 s):`);
 
 /** Lets the time spans in the server's sentence run on, like all others on the page. */
 function Sentence({ lock, now }: { lock: LockDetail; now: number }): JSX.Element {

@@ -115,7 +115,8 @@ export function kindOf({ kind, mode }: LockRow): string {
 export function processOf({ process, clientId, owner }: OwnerView): string {
   const { host, pid, java } = process;
   if (host !== undefined) return pid === undefined ? host : `${host} · ${pid}`;
-  if (java) return `Java · ${clientId.slice(0, 8)}`;
+  // Only a thread id like Java's speaks for it: a caller may have chosen one.
+  if (java) return `Java? · ${clientId.slice(0, 8)}`;
   return clientId === '' ? visible(owner).slice(0, 24) : `client ${clientId.slice(0, 8)}`;
 }
 
@@ -134,8 +135,9 @@ export function connectionOf(
 export function LeaseBar({ lock, now, large }: { lock: LockRow; now: number; large?: boolean }): JSX.Element {
   const { expiresAt, leaseMs } = lock;
   if (expiresAt === null || leaseMs === null) {
-    const text = lock.verdict.kind === 'free' || lock.holderCount === 0 ? '' : 'no expiry';
-    return <span class="lease none">{text}</span>;
+    // The key of a semaphore or latch has no expiry; its permits may have leases, which the list does not know.
+    const isHeldForever = lock.value === undefined && lock.verdict.kind !== 'free' && lock.holderCount > 0;
+    return <span class="lease none">{isHeldForever ? 'no expiry' : ''}</span>;
   }
   const left = Math.max(0, expiresAt - now);
   const share = Math.min(1, left / Math.max(1, leaseMs));

@@ -31,7 +31,9 @@ function App(): JSX.Element {
   return (
     <div class={view.lock === undefined ? 'app' : 'app open'}>
       <Header live={live} target={session?.target} />
-      <Trouble live={live} />
+      <div role="status" class="banner-place">
+        <Trouble live={live} />
+      </div>
       <div class="body">
         <main>
           <Filters view={view} change={change} live={live} />
@@ -44,6 +46,7 @@ function App(): JSX.Element {
             lock={lock}
             session={session}
             stale={stale}
+            trouble={<Trouble live={live} />}
             onClose={() => closeDetail(view, change)}
           />
         )}
@@ -166,7 +169,7 @@ function Trouble({ live: { connection, connectionNote, health, head } }: { live:
   const isBad = connection === 'live' && health !== undefined && !['ok', 'connecting'].includes(health.state);
   const message = isLost ? connectionNote : isBad ? health.message : '';
   return (
-    <div role="status" class="banner-place">
+    <>
       {message !== '' && (
         <div class={isBad && health.state === 'slow' ? 'banner slow' : 'banner'}>
           <p>
@@ -196,7 +199,7 @@ function Trouble({ live: { connection, connectionNote, health, head } }: { live:
           <p>There are more locks than are watched: the first {count(head.counts.all)} are shown.</p>
         </div>
       )}
-    </div>
+    </>
   );
 }
 
@@ -341,7 +344,7 @@ function Empty({ view, change, counts }: EmptyProps): JSX.Element {
     <div class="empty">
       <p class="large">{isCalm ? 'No trouble' : 'Nothing matches'}</p>
       <p>
-        {count(all)} {all === 1 ? 'lock is' : 'locks are'} there, none of them here.
+        {all === 1 ? 'The only lock does not match' : `None of the ${count(all)} locks matches`}.
         {trouble > 0 && ` ${count(trouble)} of them ${trouble === 1 ? 'is' : 'are'} in trouble.`}{' '}
         <button type="button" onClick={() => change({ search: '', state: 'all', kind: '', page: 0 })}>
           Show all
