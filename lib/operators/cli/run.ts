@@ -181,12 +181,11 @@ class LockedRun {
     const { client, options } = this.#job;
     const [command = '', ...args] = this.#job.command;
     const { lease, grace } = options;
-    const guard = new Guard(this.#cutGraceMs);
+    const mark = randomUUID();
+    const guard = new Guard(this.#cutGraceMs, mark);
     if (this.#shared) this.#ear = new GroupEar();
     let stopWatch: (() => void) | undefined;
     try {
-      const mark = randomUUID();
-      guard.watchMark(mark);
       const environment = environmentInside(hold, client.getId());
       const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
       this.#group = group;
