@@ -21,6 +21,13 @@ export function needPeer(subpath: string, name: string, oldest: string): void {
   );
 }
 
+/** The error of a subpath whose package could not be loaded. @returns other errors unchanged */
+export function missingPeer(subpath: string, name: string, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== 'MODULE_NOT_FOUND' || !message.includes(`'${name}'`)) return error;
+  return new ConfigError(`${subpath} needs ${name}, which is not installed: npm i ${name}`, { cause: error });
+}
+
 /** @returns `undefined` if the version cannot be found */
 function installedVersion(name: string): string | undefined {
   try {
