@@ -195,8 +195,6 @@ export const operators = {
 /** What scripts may use besides `redis`, KEYS and ARGV. */
 export const library: Readonly<Record<string, LuaFunction | Readonly<Record<string, LuaFunction | number>>>> = {
   tonumber: (value) => toNumber(value),
-  tostring: (value) =>
-    typeof value === 'boolean' || value === undefined ? (value === undefined ? 'nil' : String(value)) : textOf(value),
   type: (value) => typeName(value),
   ipairs: (table) => new Multi(['ipairs', table]),
   math: {
