@@ -109,22 +109,20 @@ export class Introspection {
   #look(): void {
     if (this.#closed) return;
     const now = performance.now();
-    const since = this.#oldest(now - NOTEWORTHY_MS);
+    // When the oldest hold or wait began, or any that is noteworthy. `Infinity`: no hold or wait.
+    let since = Infinity;
+    for (const beginning of this.#beginnings()) {
+      since = Math.min(since, beginning);
+      if (since <= now - NOTEWORTHY_MS) break;
+    }
     const noteworthy = since <= now - NOTEWORTHY_MS;
     if (noteworthy) this.#listen();
-    else this.#leave();
+    else if (this.#listening) {
+      this.#listening = false;
+      this.#client.subscriptions.unlisten(this.#channel);
+    }
     this.#setIdle(since === Infinity);
     if (!this.#idle) this.#alarm.set((noteworthy ? now : since) + NOTEWORTHY_MS);
-  }
-
-  /** When the oldest hold or wait began (monotonic), or any that began by `enough`. `Infinity`: no hold or wait. */
-  #oldest(enough: number): number {
-    let oldest = Infinity;
-    for (const since of this.#beginnings()) {
-      oldest = Math.min(oldest, since);
-      if (oldest <= enough) break;
-    }
-    return oldest;
   }
 
   *#beginnings(): Iterable<number> {
@@ -141,12 +139,6 @@ export class Introspection {
       this.#client.subscriptions.unlisten(this.#channel);
       this.close();
     });
-  }
-
-  #leave(): void {
-    if (!this.#listening) return;
-    this.#listening = false;
-    this.#client.subscriptions.unlisten(this.#channel);
   }
 
   readonly #heard = (text: string): void => {

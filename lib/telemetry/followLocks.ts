@@ -23,9 +23,9 @@ export interface LockListener<Store = unknown> {
 export function followLocks<Store>(listener: LockListener<Store>, store?: AsyncLocalStorage<Store>): () => void {
   const acquiring = new Set<AcquireMessage>();
   const holding = new Set<HoldMessage>();
-  const acquireStarted = (message: AcquireMessage): Store => {
-    acquiring.add(message);
-    return listener.acquireStarted(message);
+  const acquireStarted = (message: unknown): Store => {
+    acquiring.add(message as AcquireMessage);
+    return listener.acquireStarted(message as AcquireMessage);
   };
   const acquireEnded = (message: unknown): void => {
     if (acquiring.delete(message as AcquireMessage)) listener.acquireEnded(message as AcquireMessage, true);
@@ -38,17 +38,15 @@ export function followLocks<Store>(listener: LockListener<Store>, store?: AsyncL
     if (holding.delete(message as HoldMessage)) listener.holdEnded(message as HoldMessage, true);
   };
   const renewed = (message: unknown): void => listener.renewed(message as RenewalMessage);
-  const begun = (message: unknown): void => void acquireStarted(message as AcquireMessage);
-  const bound = acquireChannel as unknown as { start: BindableChannel<Store> };
-  if (store === undefined) acquireChannel.start.subscribe(begun);
-  else bound.start.bindStore(store, acquireStarted);
+  if (store === undefined) acquireChannel.start.subscribe(acquireStarted);
+  else acquireChannel.start.bindStore(store, acquireStarted);
   acquireChannel.asyncEnd.subscribe(acquireEnded);
   holdChannel.start.subscribe(holdStarted);
   holdChannel.asyncEnd.subscribe(holdEnded);
   renewalChannel.subscribe(renewed);
   return () => {
-    if (store === undefined) acquireChannel.start.unsubscribe(begun);
-    else bound.start.unbindStore(store);
+    if (store === undefined) acquireChannel.start.unsubscribe(acquireStarted);
+    else acquireChannel.start.unbindStore(store);
     acquireChannel.asyncEnd.unsubscribe(acquireEnded);
     holdChannel.start.unsubscribe(holdStarted);
     holdChannel.asyncEnd.unsubscribe(holdEnded);
@@ -58,11 +56,6 @@ export function followLocks<Store>(listener: LockListener<Store>, store?: AsyncL
     acquiring.clear();
     holding.clear();
   };
-}
-
-interface BindableChannel<Store> {
-  bindStore(store: AsyncLocalStorage<Store>, transform: (message: AcquireMessage) => Store): void;
-  unbindStore(store: AsyncLocalStorage<Store>): void;
 }
 
 /** Bounds of the histograms, in seconds: from a round trip to a job of ten minutes. */

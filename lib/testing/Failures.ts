@@ -7,11 +7,6 @@ const MOCK_TIMERS =
   'leases and waits end, and tick() leaves no room for replies. Use the fake timers of sinon, which work in node:test, ' +
   'too: docs/testing.md, "node:test and sinon".';
 
-/** Whether `setTimeout` is that of node:test's `mock.timers`: a bound private method, in Node 20 to 26. */
-function hasMockTimersOfNode(): boolean {
-  return setTimeout.name === 'bound #createTimer';
-}
-
 /** The errors that the next commands of a client fail with. */
 export class Failures {
   #next: { readonly error: Error; times: number }[] = [];
@@ -66,7 +61,8 @@ export class Failures {
 
   /** The error of the command that is about to be sent, if it shall fail. */
   #take(): Error | undefined {
-    if (hasMockTimersOfNode()) return new ConfigError(MOCK_TIMERS);
+    // Whether `setTimeout` is that of node:test's `mock.timers`: a bound private method, in Node 20 to 26.
+    if (setTimeout.name === 'bound #createTimer') return new ConfigError(MOCK_TIMERS);
     const [first] = this.#next;
     if (first !== undefined && --first.times <= 0) this.#next.shift();
     return first?.error;

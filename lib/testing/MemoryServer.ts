@@ -44,12 +44,7 @@ export class MemoryServer {
 
   /** Runs a command. @param args - as bytes @returns also errors */
   run(name: string, args: readonly string[]): Reply {
-    const reply = this.#run(name.toLowerCase(), args);
-    this.#watchExpiry();
-    return reply;
-  }
-
-  #run(command: string, args: readonly string[]): Reply {
+    const command = name.toLowerCase();
     try {
       switch (command) {
         case 'eval':
@@ -67,6 +62,8 @@ export class MemoryServer {
       }
     } catch (error) {
       return error instanceof RedisError ? error : new RedisError(`ERR ${(error as Error).message}`);
+    } finally {
+      this.#watchExpiry();
     }
   }
 

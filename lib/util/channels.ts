@@ -17,7 +17,7 @@ export function isTraced(): boolean {
   return hasSubscribers(acquireChannel) || hasSubscribers(holdChannel);
 }
 
-/** As `TracingChannel.hasSubscribers` of newer versions of Node. */
+/** As `TracingChannel.hasSubscribers`, which Bun 1.4 does not have. */
 export function hasSubscribers<T extends object>(channels: TracingChannel<unknown, T>): boolean {
   return (
     channels.start.hasSubscribers ||

@@ -5,13 +5,10 @@ import { AsyncResource } from 'node:async_hooks';
  * caller runs in it. A timer or a socket otherwise keeps the context of the caller that happened to make it, for as
  * long as it lives.
  */
-const outside = new AsyncResource('ioredisson');
+export const OUTSIDE: Context = new AsyncResource('ioredisson');
 
 /** An async context to come back to. */
 export type Context = AsyncResource;
-
-/** The context of no caller, see {@link runOutside}. */
-export const OUTSIDE: Context = outside;
 
 /** The context of the caller: spans, `AsyncLocalStorage`, thread scopes. */
 export function callerContext(): Context {
@@ -20,5 +17,5 @@ export function callerContext(): Context {
 
 /** Runs `fn` outside any caller's context: what it starts and sends belongs to no caller. */
 export function runOutside<T>(fn: () => T): T {
-  return outside.runInAsyncScope(fn);
+  return OUTSIDE.runInAsyncScope(fn);
 }

@@ -30,14 +30,14 @@ export function newSecret(): string {
 /** The ticket as text: one word of letters, digits, `-`, `_` and `.`. */
 export function ticketText({ kind, name, leaseMs, database, servers, secret }: Ticket): string {
   const content = Buffer.from(JSON.stringify([kind, name, leaseMs, database, servers, secret])).toString('base64url');
-  return `${PREFIX}${content}.${checksum(content)}`;
+  return `${PREFIX}${content}.${shortHash(PREFIX + content)}`;
 }
 
 /** The ticket of a text. @returns `undefined` for anything but the unchanged text of a ticket */
 export function parseTicket(text: unknown): Ticket | undefined {
   if (typeof text !== 'string' || !text.startsWith(PREFIX)) return undefined;
   const [content = '', sum, ...more] = text.slice(PREFIX.length).split('.');
-  if (more.length > 0 || sum !== checksum(content)) return undefined;
+  if (more.length > 0 || sum !== shortHash(PREFIX + content)) return undefined;
   const fields = readFields(content);
   if (fields?.length !== 6 || !Number.isSafeInteger(fields[2]) || (fields[2] as number) <= 0) return undefined;
   const [kind, name, leaseMs, database, servers, secret] = fields as [string, string, number, string, string, string];
@@ -69,8 +69,4 @@ export function ticketOwnerId({ kind, secret }: Pick<Ticket, 'kind' | 'secret'>,
 /** A short hash of a text. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
-}
-
-function checksum(content: string): string {
-  return shortHash(PREFIX + content);
 }

@@ -72,11 +72,8 @@ export class RenewalWorker {
       clearTimeout(unreached);
       if (state !== 'ready') unreached = setTimeout(report, UNREACHED_MS);
     });
-  }
-
-  /** Listens to the main thread, which ends this one. */
-  run(): void {
-    this.#port.on('message', (message: ToThread) => this.#handle(message));
+    // The main thread ends this one.
+    port.on('message', (message: ToThread) => this.#handle(message));
   }
 
   #report(message: FromThread): void {

@@ -4,5 +4,3 @@ import { RenewalWorker } from './RenewalWorker';
 
 /** The file that the watchdog thread runs. */
 export const renewals = new RenewalWorker(workerData as ThreadData);
-
-renewals.run();

@@ -30,8 +30,7 @@ export function resolveConfig(
   input?: string | URL | Config | RedissonOptions,
   environment: NodeJS.ProcessEnv = process.env,
 ): Settings {
-  if (input === undefined) return fromUrl(undefined, {}, environment);
-  if (typeof input === 'string' || isUrl(input)) return fromUrl(input, {}, environment);
+  if (input === undefined || typeof input === 'string' || isUrl(input)) return fromUrl(input, {}, environment);
   if (isConfig(input)) return fromConfig(input);
   if (isClient(input)) throw new ConfigError('An ioredis client is given as an option: Redisson.create({ client })');
   if (!isPlainObject(input)) {

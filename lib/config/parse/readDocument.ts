@@ -64,9 +64,7 @@ export function readDocument(textOrPath: string | URL): ReadDocument {
       const className = javaClass(node.tag);
       if (className !== undefined) return document.createNode({ class: className });
       const owner = ownerOf(path);
-      if (owner === undefined) return undefined;
-      const isWhole = isPair(path.at(-1));
-      node.value = scalarValue(node, owner, isWhole, variables);
+      if (owner !== undefined) node.value = scalarValue(node, owner, isPair(path.at(-1)), variables);
       return undefined;
     },
   });

@@ -26,19 +26,20 @@ export interface Parser<T> {
   parse(value: unknown, key: string, hidden?: Hidden): T;
 }
 
+function parser<T>(form: TextForm, parse: Parser<T>['parse']): Parser<T> {
+  return { form, parse };
+}
+
 /**
  * @param wanted - what a value must be, for the error
  * @param fits - whether it is
  * @returns a parser that takes values as they are
  */
 function plain<T>(form: TextForm, wanted: string, fits: (value: unknown) => value is T): Parser<T> {
-  return {
-    form,
-    parse(value, key, hidden) {
-      if (fits(value)) return value;
-      throw new ConfigError(`${key} must be ${wanted}, got ${say(value, hidden)}`);
-    },
-  };
+  return parser(form, (value, key, hidden) => {
+    if (fits(value)) return value;
+    throw new ConfigError(`${key} must be ${wanted}, got ${say(value, hidden)}`);
+  });
 }
 
 /**
@@ -78,84 +79,66 @@ function toggle<const K extends string, T>(
   example: string,
 ): Parser<false | Readonly<Record<K, T>>> {
   const on = (value: T): Readonly<Record<K, T>> => Object.freeze({ [name]: value } as Record<K, T>);
-  return {
-    form: 'boolean',
-    parse(value, key, hidden) {
-      if (typeof value === 'boolean') return value && on(usual);
-      // No list, Date, Map or boxed boolean, which have no such setting.
-      if (Object.prototype.toString.call(value) !== '[object Object]') {
-        throw new ConfigError(`${key} must be true, false or { ${name}: ${example} }, got ${say(value, hidden)}`);
-      }
-      const other = Object.keys(value as object).find((one) => one !== name);
-      if (other !== undefined) {
-        throw new ConfigError(`Unknown setting '${key}.${other}'; did you mean '${key}.${nearest(other, [name])}'?`);
-      }
-      const given = (value as Readonly<Record<string, unknown>>)[name] ?? undefined;
-      return on(given === undefined ? usual : each.parse(given, `${key}.${name}`, hidden));
-    },
-  };
+  return parser('boolean', (value, key, hidden) => {
+    if (typeof value === 'boolean') return value && on(usual);
+    // No list, Date, Map or boxed boolean, which have no such setting.
+    if (Object.prototype.toString.call(value) !== '[object Object]') {
+      throw new ConfigError(`${key} must be true, false or { ${name}: ${example} }, got ${say(value, hidden)}`);
+    }
+    const other = Object.keys(value as object).find((one) => one !== name);
+    if (other !== undefined) {
+      throw new ConfigError(`Unknown setting '${key}.${other}'; did you mean '${key}.${nearest(other, [name])}'?`);
+    }
+    const given = (value as Readonly<Record<string, unknown>>)[name] ?? undefined;
+    return on(given === undefined ? usual : each.parse(given, `${key}.${name}`, hidden));
+  });
 }
 
 /** Parses text that is not empty. */
 const text = plain('text', 'a non-empty string', (value): value is string => typeof value === 'string' && value !== '');
 
 /** Parses text; empty text means "not given", as an unset variable in a file results in. */
-const optionalText: Parser<string | undefined> = {
-  form: 'text',
-  parse(value, key, hidden) {
-    if (typeof value === 'string') return value === '' ? undefined : value;
-    throw new ConfigError(`${key} must be a string, got ${say(value, hidden)}`);
-  },
-};
+const optionalText: Parser<string | undefined> = parser('text', (value, key, hidden) => {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  throw new ConfigError(`${key} must be a string, got ${say(value, hidden)}`);
+});
 
 /** Parses the name of a connection; Redis refuses other names, and ioredis would not report that. */
-const connectionName: Parser<string | undefined> = {
-  form: 'text',
-  parse(value, key, hidden) {
-    const name = optionalText.parse(value, key, hidden);
-    if (name === undefined || /^[!-~]+$/.test(name)) return name;
-    throw new ConfigError(`${key} ${say(name, hidden)} cannot be used: Redis allows no spaces and only ASCII in it`);
-  },
-};
+const connectionName: Parser<string | undefined> = parser('text', (value, key, hidden) => {
+  const name = optionalText.parse(value, key, hidden);
+  if (name === undefined || /^[!-~]+$/.test(name)) return name;
+  throw new ConfigError(`${key} ${say(name, hidden)} cannot be used: Redis allows no spaces and only ASCII in it`);
+});
 
 /** Parses text that must not be shown. Empty text means "no password". */
-const secret: Parser<Secret | undefined> = {
-  form: 'text',
-  parse(value, key) {
-    const text = optionalText.parse(value, key, () => (typeof value === 'object' ? undefined : `a ${typeof value}`));
-    return text === undefined ? undefined : new Secret(text);
-  },
-};
+const secret: Parser<Secret | undefined> = parser('text', (value, key) => {
+  const text = optionalText.parse(value, key, () => (typeof value === 'object' ? undefined : `a ${typeof value}`));
+  return text === undefined ? undefined : new Secret(text);
+});
 
 /**
  * @param choices - the allowed words
  * @returns a parser of one of them
  */
 function choice<const T extends string>(...choices: readonly T[]): Parser<T> {
-  return {
-    form: 'text',
-    parse(value, key, hidden) {
-      const found = choices.find((one) => one === value);
-      if (found !== undefined) return found;
-      throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${say(value, hidden)}`);
-    },
-  };
+  return parser('text', (value, key, hidden) => {
+    const found = choices.find((one) => one === value);
+    if (found !== undefined) return found;
+    throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${say(value, hidden)}`);
+  });
 }
 
 /** Parses the path of a file, or a `file:` URL as in Redisson. */
-const file: Parser<string> = {
-  form: 'text',
-  parse(value, key, hidden) {
-    const path = value instanceof URL ? value.href : value;
-    if (typeof path !== 'string' || path === '') {
-      throw new ConfigError(`${key} must be the path of a file, got ${say(value, hidden)}`);
-    }
-    if (/^[a-z][a-z0-9+.-]+:/i.test(path) && !path.toLowerCase().startsWith('file:')) {
-      throw new ConfigError(`${key} must be a local file, got ${say(path, hidden)}`);
-    }
-    return path;
-  },
-};
+const file: Parser<string> = parser('text', (value, key, hidden) => {
+  const path = value instanceof URL ? value.href : value;
+  if (typeof path !== 'string' || path === '') {
+    throw new ConfigError(`${key} must be the path of a file, got ${say(value, hidden)}`);
+  }
+  if (/^[a-z][a-z0-9+.-]+:/i.test(path) && !path.toLowerCase().startsWith('file:')) {
+    throw new ConfigError(`${key} must be a local file, got ${say(path, hidden)}`);
+  }
+  return path;
+});
 
 /**
  * @param each - parses one element
@@ -163,17 +146,14 @@ const file: Parser<string> = {
  * @returns a parser of arrays
  */
 function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
-  return {
-    form: 'list',
-    parse(value, key, hidden) {
-      if (!Array.isArray(value) || value.length < min) {
-        throw new ConfigError(
-          `${key} must be a list${min > 0 ? ` of at least ${min}` : ''}, got ${listed(value, hidden)}`,
-        );
-      }
-      return Object.freeze(value.map((one: unknown) => each.parse(one, key, hidden)));
-    },
-  };
+  return parser('list', (value, key, hidden) => {
+    if (!Array.isArray(value) || value.length < min) {
+      throw new ConfigError(
+        `${key} must be a list${min > 0 ? ` of at least ${min}` : ''}, got ${listed(value, hidden)}`,
+      );
+    }
+    return Object.freeze(value.map((one: unknown) => each.parse(one, key, hidden)));
+  });
 }
 
 /**
@@ -181,7 +161,7 @@ function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
  * @returns a parser of addresses
  */
 function address(defaultPort: number): Parser<ParsedAddress> {
-  return { form: 'text', parse: (value, key, hidden) => parseAddress(value, key, defaultPort, hidden) };
+  return parser('text', (value, key, hidden) => parseAddress(value, key, defaultPort, hidden));
 }
 
 /** Describes what was given instead of a list. A text is not shown: it may be an address with a password. */
@@ -196,53 +176,44 @@ export const watchdogThread = toggle('maxStall', millis(1), 60_000, '<ms>');
  * Parses a name mapper: an object with `map` and `unmap`, or, from a file, one of the Java classes with an equivalent
  * here.
  */
-const nameMapper: Parser<NameMapper> = {
-  form: 'other',
-  parse(value, key, hidden) {
-    if (hasMethods(value, 'map', 'unmap')) return value as NameMapper;
-    const java = javaObject(value);
-    if (java === undefined) {
-      throw new ConfigError(`${key} must be an object with the functions map and unmap, got ${say(value, hidden)}`);
-    }
-    if (java.simpleName === 'DefaultNameMapper') return IDENTITY_NAME_MAPPER;
-    if (java.simpleName === 'PrefixNameMapper') {
-      const { prefix } = java.properties;
-      return prefix === undefined || prefix === '' ? IDENTITY_NAME_MAPPER : new PrefixNameMapper(prefix as string);
-    }
-    throw new ConfigError(
-      `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here. ` +
-        `Write the same mapping in JavaScript and set it in code: config.setNameMapper({ map, unmap }).`,
-    );
-  },
-};
+const nameMapper: Parser<NameMapper> = parser('other', (value, key, hidden) => {
+  if (hasMethods(value, 'map', 'unmap')) return value as NameMapper;
+  const java = javaObject(value);
+  if (java === undefined) {
+    throw new ConfigError(`${key} must be an object with the functions map and unmap, got ${say(value, hidden)}`);
+  }
+  if (java.simpleName === 'DefaultNameMapper') return IDENTITY_NAME_MAPPER;
+  if (java.simpleName === 'PrefixNameMapper') {
+    const { prefix } = java.properties;
+    return prefix === undefined || prefix === '' ? IDENTITY_NAME_MAPPER : new PrefixNameMapper(prefix as string);
+  }
+  throw new ConfigError(
+    `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here. ` +
+      `Write the same mapping in JavaScript and set it in code: config.setNameMapper({ map, unmap }).`,
+  );
+});
 
 /** Parses the source of user and password. */
-const credentials: Parser<Secret<Credentials>> = {
-  form: 'other',
-  parse(value, key) {
-    if (typeof value === 'function' || hasMethods(value, 'subscribe')) return new Secret(value as Credentials);
-    throw new ConfigError(
-      `${key} must be a function that returns { username, password, expiresIn }, or an object with the function ` +
-        'subscribe (a StreamingCredentialsProvider); neither can be in a file: set it in code, config.setCredentials(...)',
-    );
-  },
-};
+const credentials: Parser<Secret<Credentials>> = parser('other', (value, key) => {
+  if (typeof value === 'function' || hasMethods(value, 'subscribe')) return new Secret(value as Credentials);
+  throw new ConfigError(
+    `${key} must be a function that returns { username, password, expiresIn }, or an object with the function ` +
+      'subscribe (a StreamingCredentialsProvider); neither can be in a file: set it in code, config.setCredentials(...)',
+  );
+});
 
 /**
  * Redisson's name for `credentials`, in a file: without it every server refuses the connection, so it is never
  * ignored.
  */
-const credentialsResolver: Parser<undefined> = {
-  form: 'other',
-  parse(value, key) {
-    // The value that Redisson writes when no resolver is set.
-    if (javaObject(value)?.simpleName === 'DefaultCredentialsResolver') return undefined;
-    throw new ConfigError(
-      `${key} is a Java class and cannot be loaded here. Give the same as 'credentials', in code: ` +
-        'config.setCredentials(({ host, port, role }) => ({ username, password, expiresIn }))',
-    );
-  },
-};
+const credentialsResolver: Parser<undefined> = parser('other', (value, key) => {
+  // The value that Redisson writes when no resolver is set.
+  if (javaObject(value)?.simpleName === 'DefaultCredentialsResolver') return undefined;
+  throw new ConfigError(
+    `${key} is a Java class and cannot be loaded here. Give the same as 'credentials', in code: ` +
+      'config.setCredentials(({ host, port, role }) => ({ username, password, expiresIn }))',
+  );
+});
 
 /** Parses a logger: an object with the four functions of pino, or of the console. */
 const logger = plain('other', 'an object with debug, info, warn and error', (value): value is Logger =>
@@ -252,26 +223,23 @@ const logger = plain('other', 'an object with debug, info, warn and error', (val
 /**
  * Parses a NAT mapper: an object with `map`, or, from a file, one of Redisson's two classes with their tables.
  */
-const natMapper: Parser<NatMapper> = {
-  form: 'other',
-  parse(value, key, hidden) {
-    if (hasMethods(value, 'map')) return value as NatMapper;
-    const java = javaObject(value);
-    if (java === undefined)
-      throw new ConfigError(`${key} must be an object with the function map, got ${say(value, hidden)}`);
-    if (java.simpleName === 'DefaultNatMapper') return { map: (address) => address };
-    if (java.simpleName === 'HostNatMapper') {
-      const hosts = table(java.properties['hostsMap'], `${key}.hostsMap`, hidden);
-      return { map: ({ host, port }) => ({ host: hosts.get(host) ?? host, port }) };
-    }
-    if (java.simpleName === 'HostPortNatMapper') {
-      return hostPortNatMapper(table(java.properties['hostsPortMap'], `${key}.hostsPortMap`, hidden), key, hidden);
-    }
-    throw new ConfigError(
-      `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here; set it in code: setNatMapper({ map }).`,
-    );
-  },
-};
+const natMapper: Parser<NatMapper> = parser('other', (value, key, hidden) => {
+  if (hasMethods(value, 'map')) return value as NatMapper;
+  const java = javaObject(value);
+  if (java === undefined)
+    throw new ConfigError(`${key} must be an object with the function map, got ${say(value, hidden)}`);
+  if (java.simpleName === 'DefaultNatMapper') return { map: (address) => address };
+  if (java.simpleName === 'HostNatMapper') {
+    const hosts = table(java.properties['hostsMap'], `${key}.hostsMap`, hidden);
+    return { map: ({ host, port }) => ({ host: hosts.get(host) ?? host, port }) };
+  }
+  if (java.simpleName === 'HostPortNatMapper') {
+    return hostPortNatMapper(table(java.properties['hostsPortMap'], `${key}.hostsPortMap`, hidden), key, hidden);
+  }
+  throw new ConfigError(
+    `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here; set it in code: setNatMapper({ map }).`,
+  );
+});
 
 function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string, hidden: Hidden | undefined): NatMapper {
   const targets = new Map<string, NodeAddress>();

@@ -42,7 +42,7 @@ const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3
  */
 export function readTls(values: CommonValues, hidden?: Hidden): TlsSettings {
   const settings: TlsSettings = Object.freeze({
-    verification: verification(values),
+    verification: values.sslVerificationMode ?? (values.sslEnableEndpointIdentification === false ? 'NONE' : 'STRICT'),
     ca: readTruststore(values.sslTruststore, hidden),
     ...readKeystore(values.sslKeystore, hidden),
     passphrase: values.sslKeystorePassword,
@@ -60,10 +60,6 @@ export function readTls(values: CommonValues, hidden?: Hidden): TlsSettings {
     );
   }
   return settings;
-}
-
-function verification(values: CommonValues): TlsSettings['verification'] {
-  return values.sslVerificationMode ?? (values.sslEnableEndpointIdentification === false ? 'NONE' : 'STRICT');
 }
 
 function readTruststore(path: string | undefined, hidden: Hidden | undefined): string | undefined {
@@ -94,7 +90,8 @@ function readKeystore(path: string | undefined, hidden: Hidden | undefined): Pic
 
 function readStore(path: string, key: string, hidden: Hidden | undefined): Buffer {
   try {
-    return readFileSync(localPath(path));
+    // Java's `file:store.p12` is relative to the working directory; `file:///etc/store.p12` is a URL.
+    return readFileSync(/^file:\//i.test(path) ? fileURLToPath(path) : path.replace(/^file:/i, ''));
   } catch (cause) {
     const { message, code = 'it is no path' } = cause as NodeJS.ErrnoException;
     const from = hidden?.(path);
@@ -106,12 +103,6 @@ function readStore(path: string, key: string, hidden: Hidden | undefined): Buffe
 
 function shown(path: string, hidden: Hidden | undefined): string {
   return hidden?.(path) ?? `'${path}'`;
-}
-
-/** Java's `file:store.p12` is relative to the working directory; `file:///etc/store.p12` is a URL. */
-function localPath(path: string): string {
-  if (/^file:\//i.test(path)) return fileURLToPath(path);
-  return path.replace(/^file:/i, '');
 }
 
 function isPem(content: Buffer): boolean {

@@ -17,6 +17,10 @@ const FIRST_REFRESH_MS = 50;
 const MAX_REFRESH_MS = 500;
 /** After this many failed refreshes the usual interval is enough. */
 const MANY_REFRESHES = 100;
+/**
+ * Keeps the target of a redirect open this long although it owns no slot yet, in ms: its first slot is on the way.
+ */
+const KEEP_MS = 60_000;
 
 /** What a view needs. */
 export interface ClusterOptions {
@@ -43,6 +47,8 @@ export class ClusterView {
   readonly #slots: SlotMap;
   readonly #pool: NodePool;
   readonly #known = pDefer<boolean>();
+  /** Whether pub/sub is sharded, once the cluster is known. Stays pending if it is closed before. */
+  readonly known: Promise<boolean> = this.#known.promise;
   readonly #listeners = new Set<() => void>();
   #sharded: boolean | undefined;
   readonly #alarm = new Alarm(() => {
@@ -75,11 +81,6 @@ export class ClusterView {
     }));
     // At once: with an unref'd timer the process could end before the first socket opens.
     void this.#refresh();
-  }
-
-  /** Whether pub/sub is sharded, once the cluster is known. Stays pending if it is closed before. */
-  get known(): Promise<boolean> {
-    return this.#known.promise;
   }
 
   /** Whether pub/sub is sharded; `undefined` until the cluster is known. */
@@ -146,7 +147,8 @@ export class ClusterView {
     // An answer that comes after close() must not open a connection: it would never be closed.
     const target = this.#closed ? undefined : this.#slots.redirect(reply, from);
     if (target === undefined) return undefined;
-    const node = this.#pool.openForAWhile(target);
+    const node = this.#pool.open(target);
+    node.keepUntil = performance.now() + KEEP_MS;
     if (reply.startsWith('MOVED')) {
       this.events?.lost();
       this.#changed();

@@ -4,11 +4,6 @@ import { nodeKey } from '../link/connectionOptions';
 import type { LinkEvents } from '../link/Link';
 import type { StandaloneLink } from '../link/StandaloneLink';
 
-/**
- * Keeps the target of a redirect open this long although it owns no slot yet, in ms: its first slot is on the way.
- */
-const KEEP_MS = 60_000;
-
 /** A node of a cluster and the connection to it. */
 export interface ClusterNode {
   readonly key: string;
@@ -59,13 +54,6 @@ export class NodePool {
       node.link.events = this.#eventsOf(key);
       this.#nodes.set(key, node);
     }
-    return node;
-  }
-
-  /** Opens the target of a redirect and keeps it for a while. */
-  openForAWhile(address: NodeAddress): ClusterNode {
-    const node = this.open(address);
-    node.keepUntil = performance.now() + KEEP_MS;
     return node;
   }
 

@@ -76,20 +76,16 @@ export function requestLock(redisson: RedissonClient, response: ResponseLike): R
         { ...options, signal: controller.signal },
       );
     } catch (error) {
-      // Errors of `fn` pass through unchanged.
-      if (!entered) markStatus(error);
+      // Fastify and Express answer with this status. Errors of `fn` pass through unchanged.
+      const statusCode = entered ? undefined : httpStatusOf(error);
+      if (statusCode !== undefined) {
+        Object.defineProperty(error, 'statusCode', { value: statusCode, configurable: true, writable: true });
+      }
       throw error;
     } finally {
       stopListening();
     }
   };
-}
-
-/** Sets the status that Fastify and Express answer with. */
-function markStatus(error: unknown): void {
-  const statusCode = httpStatusOf(error);
-  if (statusCode === undefined) return;
-  Object.defineProperty(error, 'statusCode', { value: statusCode, configurable: true, writable: true });
 }
 
 /** Another process may serve the request, or this one a little later. */

@@ -47,7 +47,9 @@ export class LockTelemetry implements LockListener<Context> {
 
   /** Starts. @returns a function that stops it, and ends the open spans */
   follow(): () => void {
-    return followLocks(this, contextStore());
+    // Runs bound functions in a context of OpenTelemetry, with any context manager. It stores nothing itself.
+    const run = <R>(active: Context, fn: () => R): R => context.with(active, fn);
+    return followLocks(this, Object.assign(new AsyncLocalStorage<Context>(), { run }));
   }
 
   acquireStarted(message: AcquireMessage): Context {
@@ -187,12 +189,6 @@ function createInstruments(meter: Meter, observers: Observers) {
       longestHold.removeCallback(observers.longestHold);
     },
   };
-}
-
-/** Runs bound functions in a context of OpenTelemetry, with any context manager. It stores nothing itself. */
-function contextStore(): AsyncLocalStorage<Context> {
-  const run = <R>(active: Context, fn: () => R): R => context.with(active, fn);
-  return Object.assign(new AsyncLocalStorage<Context>(), { run });
 }
 
 function fail(span: Span, error: unknown): void {

@@ -62,8 +62,11 @@ export class Guard {
   readonly #shell: ChildProcess;
   readonly #ended: Promise<unknown>;
 
-  /** @param graceMs - time between TERM and KILL, in ms */
-  constructor(graceMs: number) {
+  /**
+   * @param graceMs - time between TERM and KILL, in ms
+   * @param mark - all processes with this mark are guarded, in any group: make the guard before the command starts
+   */
+  constructor(graceMs: number, mark: string) {
     const ticks = String(Math.ceil(graceMs / TICK_MS));
     this.#shell = spawn('/bin/sh', ['-c', SHELL, 'ioredisson-guard', ticks], {
       // It gets no signals from a terminal, blocks no directory, and keeps none of our descriptors open.
@@ -74,10 +77,6 @@ export class Guard {
     this.#shell.stdin?.on('error', () => undefined);
     // A failed start counts as an exit, too.
     this.#ended = once(this.#shell, 'exit').catch(() => undefined);
-  }
-
-  /** Guards all processes with this mark, in any group. Call it before the command starts. */
-  watchMark(mark: string): void {
     this.#tell(`mark ${MARK}=${mark}\n`);
   }
 

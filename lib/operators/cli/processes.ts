@@ -29,39 +29,36 @@ export function hasTerminal(): boolean {
 function runningProcesses(): ProcessFacts[] {
   if (process.platform !== 'linux') return processesByPs();
   const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
-  return pids.map(factsOf).filter((facts) => facts !== undefined);
+  return pids.map((pid) => factsOf(Number(pid))).filter((facts) => facts !== undefined);
+}
+
+/** A file about a process. Known on Linux alone. @returns no text where there is none, or none that we may read */
+function factsFile(pid: number, file: 'environ' | 'stat' | 'status'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return '';
+  }
 }
 
 /** Whether a process has our mark in its environment, its own or inherited. Known on Linux alone. */
 function carriesMark(pid: number, mark: string): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${MARK}=${mark}`);
-  } catch {
-    return false;
-  }
+  return factsFile(pid, 'environ').split('\0').includes(`${MARK}=${mark}`);
 }
 
 /** Whether a signal is pending for a process: sent, but not delivered yet. Known on Linux alone. */
 export function isPending(pid: number, signal: number): boolean {
-  try {
-    const [, bits] = /^ShdPnd:\s*([0-9a-f]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-    return bits !== undefined && ((BigInt(`0x${bits}`) >> BigInt(signal - 1)) & 1n) === 1n;
-  } catch {
-    return false;
-  }
+  const [, bits] = /^ShdPnd:\s*([0-9a-f]+)/m.exec(factsFile(pid, 'status')) ?? [];
+  return bits !== undefined && ((BigInt(`0x${bits}`) >> BigInt(signal - 1)) & 1n) === 1n;
 }
 
-function factsOf(pid: string): ProcessFacts | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return undefined;
-  }
+function factsOf(pid: number): ProcessFacts | undefined {
+  const stat = factsFile(pid, 'stat');
+  if (stat === '') return undefined;
   // pid (name) state parent group session ...; the name may contain any character.
   const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (state === 'Z' || state === 'X') return undefined;
-  return { pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(session) };
+  return { pid, parent: Number(parent), group: Number(group), session: Number(session) };
 }
 
 function processesByPs(): ProcessFacts[] {

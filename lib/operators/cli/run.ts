@@ -41,8 +41,10 @@ export async function run(name: string, command: readonly string[], options: Run
   try {
     if (inspector !== undefined && isNested()) await refuseNested(inspector, name, options.type);
     const { lockOf } = ALL_KINDS.find((kind) => kind.name === options.type)!;
+    const lock = lockOf!(client, name);
+    const wait = options.nonblock === true ? 0 : options.wait;
     const reporter = options.verbose === true ? inspector : undefined;
-    return await new LockedRun({ client, lock: lockOf!(client, name), command, options, reporter }).run();
+    return await new LockedRun({ client, lock, command, options: { ...options, wait }, reporter }).run();
   } finally {
     await Promise.all([inTime(client.shutdown(), CLEANUP_MS), inspector && inTime(inspector.close(), CLEANUP_MS)]);
   }
@@ -135,7 +137,7 @@ class LockedRun {
     const ended = new AbortController();
     if (reporter !== undefined) void sayWhoHolds(reporter, lock.getName(), ended.signal);
     try {
-      return await acquireForRun(lock, { ...options, wait: this.#wait }, this.#interrupt.signal);
+      return await acquireForRun(lock, options, this.#interrupt.signal);
     } catch (error) {
       if (this.#signal === undefined) throw error;
       return undefined;
@@ -147,7 +149,7 @@ class LockedRun {
   async #notAcquired(): Promise<number> {
     const { lock, options, reporter } = this.#job;
     if (this.#signal === undefined) {
-      if (reporter !== undefined) await sayWhyNot(reporter, lock.getName(), this.#wait ?? 0);
+      if (reporter !== undefined) await sayWhyNot(reporter, lock.getName(), options.wait ?? 0);
       return options.conflictExitCode;
     }
     // The undo of a cancelled acquisition went out earlier on the same connection. So once this call is answered, the
@@ -181,12 +183,14 @@ class LockedRun {
     const { client, options } = this.#job;
     const [command = '', ...args] = this.#job.command;
     const { lease, grace } = options;
-    const guard = new Guard(this.#cutGraceMs);
+    // Cut so that it fits into a lease that the watchdog failed to renew.
+    const { lockWatchdogTimeout } = client.getConfig();
+    const cutGraceMs = lease === undefined ? Math.min(grace, lockWatchdogTimeout / RENEWALS_PER_TIMEOUT) : grace;
+    const mark = randomUUID();
+    const guard = new Guard(cutGraceMs, mark);
     if (this.#shared) this.#ear = new GroupEar();
     let stopWatch: (() => void) | undefined;
     try {
-      const mark = randomUUID();
-      guard.watchMark(mark);
       const environment = environmentInside(hold, client.getId());
       const group = new ChildGroup(command, args, { environment, shared: this.#shared, mark });
       this.#group = group;
@@ -202,7 +206,7 @@ class LockedRun {
         if (signal.aborted) lose(messageOf(signal.reason));
         if (lease === undefined && grace > 0) {
           const short = (): void => lose('it could not be renewed and its lease was about to end');
-          stopWatch = watchLease(hold, this.#cutGraceMs, short);
+          stopWatch = watchLease(hold, cutGraceMs, short);
         }
       });
       await Promise.race([group.ended, losing]);
@@ -217,19 +221,6 @@ class LockedRun {
       this.#ear?.close();
       await guard.dismiss();
     }
-  }
-
-  /** The grace, cut so that it fits into a lease that the watchdog failed to renew. */
-  get #cutGraceMs(): number {
-    const { grace, lease } = this.#job.options;
-    const { lockWatchdogTimeout } = this.#job.client.getConfig();
-    return lease === undefined ? Math.min(grace, lockWatchdogTimeout / RENEWALS_PER_TIMEOUT) : grace;
-  }
-
-  /** How long to wait; `undefined` = without limit. */
-  get #wait(): number | undefined {
-    const { nonblock, wait } = this.#job.options;
-    return nonblock === true ? 0 : wait;
   }
 
   /**

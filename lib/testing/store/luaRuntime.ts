@@ -64,11 +64,6 @@ export class LuaError extends Error {
   }
 }
 
-/** A number as Lua writes it. */
-export function numberText(value: number): string {
-  return formatG(value, 14);
-}
-
 /** C's `%.<digits>g`. */
 export function formatG(value: number, digits: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e14) return String(value === 0 ? 0 : value);
@@ -117,7 +112,7 @@ function pattern(text: string): RegExp {
 
 function textOf(value: LuaValue): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'number') return formatG(value, 14);
   throw new LuaError(`string expected, got ${typeName(value)}`);
 }
 
@@ -200,8 +195,6 @@ export const operators = {
 /** What scripts may use besides `redis`, KEYS and ARGV. */
 export const library: Readonly<Record<string, LuaFunction | Readonly<Record<string, LuaFunction | number>>>> = {
   tonumber: (value) => toNumber(value),
-  tostring: (value) =>
-    typeof value === 'boolean' || value === undefined ? (value === undefined ? 'nil' : String(value)) : textOf(value),
   type: (value) => typeName(value),
   ipairs: (table) => new Multi(['ipairs', table]),
   math: {
