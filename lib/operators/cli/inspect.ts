@@ -195,8 +195,9 @@ function leasesText({ leasesMs }: HolderReport): string {
   return leasesMs?.map((ms) => (ms === -1 ? 'none' : ms < 0 ? 'over' : readableTime(ms))).join(', ') ?? '';
 }
 
-function whatToDo({ verdict, waiters }: ObjectReport): string | undefined {
-  const advice = adviceOf(verdict.kind, waiters > 0, verdict.circle);
+function whatToDo(report: ObjectReport): string | undefined {
+  const { verdict } = report;
+  const advice = adviceOf(report, verdict.kind, verdict.circle);
   return advice === '' ? undefined : `${advice} ${RUNBOOK}#${verdict.kind}`;
 }
 

@@ -1,4 +1,4 @@
-import type { Verdict, VerdictKind } from './reports';
+import type { ObjectReport, Verdict } from './reports';
 
 /** The page that says what to do. It has one section per verdict, with the verdict as heading. */
 export const RUNBOOK = 'https://github.com/OWNER/ioredisson/blob/main/docs/something-hangs.md';
@@ -30,13 +30,27 @@ const ITSELF =
 const ONE_PROCESS =
   'Restart that process: its locks end at most one lease later. Then take the locks in one order everywhere.';
 
-/**
- * @param waits - whether the object has waiters
- * @param circle - of a dead-lock
- */
-export function adviceOf(verdict: VerdictKind, waits: boolean, circle: Verdict['circle'] = []): string {
-  if (verdict === 'held' && waits)
-    return 'If it takes longer than usual, look at what the named process does. It is called stuck when somebody has waited for 30 s.';
+const LOCK_HELD =
+  'If it takes longer than usual, look at what the named process does. It is called stuck when somebody has waited for 30 s.';
+/** For objects whose holders are not in Redis, by verdict. They are never called stuck. */
+const WITHOUT_OWNERS: Readonly<Record<string, string>> = {
+  held:
+    'Permits of acquire() have no owner, and a latch has none: only a process that has said so is named. If no process that ' +
+    'uses it is alive, give them back: addPermits(n), or delete() for a latch.',
+  free:
+    'A semaphore is free while one permit is left: the caller wants more. Plain permits of a process that died never come ' +
+    'back: addPermits(n).',
+};
+
+/** @param circle - of a dead-lock */
+export function adviceOf(
+  { kind, waiters }: Pick<ObjectReport, 'kind' | 'waiters'>,
+  verdict: Verdict['kind'],
+  circle: Verdict['circle'] = [],
+): string {
+  const isUnowned = ['semaphore', 'permitExpirableSemaphore', 'countDownLatch'].includes(kind);
+  if (waiters > 0 && isUnowned && verdict in WITHOUT_OWNERS) return WITHOUT_OWNERS[verdict]!;
+  if (waiters > 0 && verdict === 'held') return LOCK_HELD;
   if (verdict === 'dead-lock' && circle.length === 1) return ITSELF;
   // If the whole circle is in one process, there is only that one to restart.
   const processes = new Set(circle.map(({ host, pid }) => `${host} ${pid}`));

@@ -48,8 +48,7 @@ export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
 
 /** Only clients know who has permits, and only if they release them through a hold. */
 function whoHasPermits({ holders }: Unjudged): string {
-  if (holders.length === 0)
-    return 'Who has them is not in Redis, and no process that can be asked has had one for 5 s.';
+  if (holders.length === 0) return 'Who has them is not in Redis, and no process says that it has one.';
   return 'The holders that are shown have told so themselves; there may be others.';
 }
 

@@ -194,7 +194,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
 /** What to do, with a link to the runbook. */
 function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefined }): JSX.Element | null {
   const { kind } = lock.verdict;
-  const advice = adviceOf(kind, lock.waiters > 0, lock.circle);
+  const advice = adviceOf(lock, kind, lock.circle);
   if (advice === '') return null;
   return (
     <p>
