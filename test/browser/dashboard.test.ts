@@ -294,7 +294,12 @@ describe('the dashboard in a browser', function () {
     await shows('.detail .verdict', /held/);
     source.tell({ kind: 'outage', at: Date.now(), error: new Error('the disk is full') });
     await shows('.banner', /the disk is full/);
-    expect(await page.$$eval('.banner', (all) => all.filter((one) => one.checkVisibility()).length)).to.equal(1);
+    expect(
+      await page.$$eval(
+        '.banner',
+        (all) => all.filter((one) => (one as unknown as { readonly offsetWidth: number }).offsetWidth > 0).length,
+      ),
+    ).to.equal(1);
     await page.setViewport({ width: 390, height: 844 });
     await page.waitForSelector('.detail .banner', { visible: true });
     await shows(
