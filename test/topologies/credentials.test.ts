@@ -111,13 +111,15 @@ describe('credentials in deployments (D1)', function () {
   describe('sentinels and their master that refuse the login, since the token they know is not given out yet', () => {
     let rotation: Rotation;
     let sentinels: string[];
+    let server: RedisServer;
+    let started: RedisServer[];
 
     beforeEach(async () => {
-      const server = trackClient(await RedisServer.start({ password: 'admin' }));
+      server = trackClient(await RedisServer.start({ password: 'admin' }));
       const config = [`sentinel monitor mymaster ${server.host} ${server.port} 1`, 'sentinel auth-pass mymaster admin'];
       const password = 'of-the-sentinels';
       const two = [1, 2].map(() => RedisServer.start({ args: ['--sentinel'], config, password }));
-      const started = (await Promise.all(two)).map((sentinel) => trackClient(sentinel));
+      started = (await Promise.all(two)).map((sentinel) => trackClient(sentinel));
       sentinels = started.map(({ host, port }) => `redis://${host}:${port}`);
       rotation = new Rotation([server, ...started]);
       await rotation.next();
@@ -138,6 +140,24 @@ describe('credentials in deployments (D1)', function () {
       await underLoad(sentinelConfig, rotation, 1_500);
       expect(hold.isHeld).to.equal(true);
       await hold.unlock();
+    });
+
+    it('first to those who listen at the sentinels: a call waits from when its own connection is gone', async () => {
+      const client = trackClient(Redisson.create(sentinelConfig().setCredentials(rotation.give)));
+      const lock = client.getLock(uniqueName());
+      await lock.isLocked();
+      const [master, ...listened] = [server, ...started].map(({ url }) => trackClient(new Redis(url)));
+      const late = rotation.next(false, 5_000);
+      await sleep(200);
+      const { length } = rotation.asked;
+      await Promise.all(listened.map((one) => one.client('KILL', 'USER', USER)));
+      // Longer than the command time-out, which is how long calls wait for a login.
+      await sleep(3_500);
+      expect(rotation.asked.length).to.be.greaterThan(length);
+      expect(await lock.isLocked()).to.equal(false);
+      await master!.client('KILL', 'USER', USER);
+      expect(await lock.isLocked()).to.equal(false);
+      await late;
     });
 
     it('without end: a ConnectionError with their words, not before the command time-out, and never the token', async () => {

@@ -252,7 +252,9 @@ export class StandaloneLink implements Link {
   #trouble(error: Error, refused: boolean): void {
     // A server without room for another client often resets the connection before its message can be read.
     if (this.#lastError === undefined || !isReply(this.#lastError) || !isReset(error)) this.#lastError = error;
-    if (!refused) return;
+    // Logins of other connections may have failed before, those to sentinels for example. Calls wait for this one.
+    const isEarly = error.name === 'LoginError' && performance.now() - this.#closedAt < this.#options.timeout;
+    if (!refused || isEarly) return;
     this.#refusal = error;
     this.events?.refused(error);
   }
