@@ -197,11 +197,14 @@ export function sentinelConnector(
 
     /** A replaced master serves beside its successor for some 10 s, until the sentinels make it a replica. */
     #leaveWhenReplaced(stream: Socket): void {
+      const asked = this.#asked;
+      // An ioredis whose connections to sentinels cannot be watched: the master is left when it becomes a replica.
+      if (asked === undefined) return;
       const { name, sentinels = [], keepAlive = 0 } = this.#given;
       const retryStrategy = (times: number) => jittered(Math.min(times ** 2 * STEP_MS, LISTEN_AGAIN_MS));
       const listening = { keepAlive, retryStrategy, autoResubscribe: false };
       const ends = [...new Set(sentinels)].map(({ host, port = SENTINEL_PORT }) => {
-        const sentinel = this.#asked!.duplicate({ ...listening, host: host!, port });
+        const sentinel = asked.duplicate({ ...listening, host: host!, port });
         const leave = sentinelLogins?.keep(sentinel, { reopen: () => sentinel.disconnect(true) });
         sentinel.on('error', () => undefined);
         sentinel.on('ready', () => void sentinel.subscribe(SWITCHED).catch(() => undefined));
