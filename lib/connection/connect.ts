@@ -80,7 +80,8 @@ function connectCopy(settings: ConnectSettings, client: Redis | Cluster): Connec
   const own = { ...ownOptionsOf(settings), ...nameOption(settings) };
   if (sentinels !== undefined && sentinels !== null) {
     const Connector = redis.options.Connector ?? sentinelConnector(settings.clientName);
-    const openMaster = (): Redis => redis.duplicate({ ...own, Connector });
+    // Ours listens to the sentinels itself.
+    const openMaster = (): Redis => redis.duplicate({ ...own, Connector, failoverDetector: false });
     return connectServer(settings, openMaster, `${name} of the client's sentinels`, true);
   }
   const open = (): Redis => redis.duplicate(own);

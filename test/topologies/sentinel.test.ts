@@ -183,4 +183,19 @@ describe('sentinels', function () {
     await redisson.ping();
     expect(states).to.deep.equal([]);
   });
+
+  it('a given client with a failover detector of its own: copies of it listen once', async () => {
+    const sentinels = group.sentinels.map(({ host, port }) => ({ host, port }));
+    const given = trackClient(new Redis({ name: group.masterName, sentinels, failoverDetector: true }));
+    const redisson = trackClient(Redisson.create({ client: given }));
+    await redisson.ping();
+    for (const { url } of group.sentinels) {
+      const sentinel = trackClient(new Redis(url, { enableReadyCheck: false }));
+      const listening = async () => String(await sentinel.client('LIST')).match(/ sub=1 /g)?.length;
+      // The given one, and the two connections of ours.
+      await sleepUntil(async () => (await listening()) === 3);
+      await sleep(200);
+      expect(await listening()).to.equal(3);
+    }
+  });
 });

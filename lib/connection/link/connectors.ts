@@ -156,13 +156,11 @@ export function sentinelConnector(
       watchSentinels(this.#inner, options, (sentinel) => {
         this.#sentinels.add((this.#asked = sentinel));
         let timer: NodeJS.Timeout | undefined;
-        if (sentinel.options.lazyConnect !== true) {
-          sentinel.on('error', (error: Error) => this.#errors.push(error));
-          // Replaces ioredis' own time-out, whose timer (before 5.11) goes on after a command that was refused (B10).
-          delete sentinel.options.commandTimeout;
-          const ask = (): unknown => (timer = setTimeout(() => sentinel.disconnect(), sentinelCommandTimeout));
-          if (sentinelCommandTimeout !== undefined) sentinel.once('connect', ask);
-        }
+        sentinel.on('error', (error: Error) => this.#errors.push(error));
+        // Replaces ioredis' own time-out, whose timer (before 5.11) goes on after a command that was refused (B10).
+        delete sentinel.options.commandTimeout;
+        const ask = (): unknown => (timer = setTimeout(() => sentinel.disconnect(), sentinelCommandTimeout));
+        if (sentinelCommandTimeout !== undefined) sentinel.once('connect', ask);
         sentinel.once('end', () => {
           clearTimeout(timer);
           this.#sentinels.delete(sentinel);
