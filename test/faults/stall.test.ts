@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { redisUrl, trackClient, uniqueName } from '../support';
+import { redisUrl, sleep, trackClient, uniqueName } from '../support';
 import { Child } from './childProcess';
 import { client, SOON_MS, within } from './scene';
 import type { StallReport } from './stallHolder';
@@ -35,4 +35,17 @@ describe('a holder whose event loop is blocked past its lease', () => {
       await one.unlock();
     }
   });
+});
+
+describe('a process whose event loop is blocked while its client connects', () => {
+  for (const at of ['before anything is sent', 'on the way', 'when it is connected'] as const) {
+    it(`gets its lock, and not an error that Redis cannot be reached (blocked ${at})`, async () => {
+      const redisson = client(redisUrl(), { timeout: 500, retryAttempts: 0 });
+      const acquired = redisson.getLock(uniqueName()).acquire();
+      if (at === 'on the way') await new Promise(setImmediate);
+      if (at === 'when it is connected') await sleep(2);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+      await (await acquired).unlock();
+    });
+  }
 });

@@ -1,6 +1,11 @@
 import { clampTimer } from '../../util/duration';
 import { runOutside } from '../../util/outside';
 
+/** A timer that fires later than this shows a stall of the event loop, or of the whole machine, in ms. */
+const STALL_MS = 100;
+/** After a stall replies may still come in for so long, in ms. */
+const AFTER_STALL_MS = 200;
+
 /** The fields that a queue needs of its items. */
 export interface Queued {
   /** Its deadline (monotonic). */
@@ -80,14 +85,15 @@ export class DeadlineQueue<T extends Queued> {
   }
 
   #arm(at: number): void {
-    // After a stall of the event loop timers run before the answers in the sockets are read: read those first.
-    const look = (): void => {
-      this.#look = setImmediate(() => this.#tick());
-    };
+    // After a stall of the event loop timers run before the replies in the sockets are read: read those first. A new
+    // connection needs several of them, and what has held up this process may have held up the server, too.
     const pause = clampTimer(Math.max(1, Math.ceil(at - performance.now())));
-    this.#timer = runOutside(() => setTimeout(look, pause));
-    // Sockets keep the process alive while a caller waits for them; this timer alone must not.
-    this.#timer.unref();
+    const due = performance.now() + pause;
+    const look = (): void => {
+      if (performance.now() - due > STALL_MS) this.#timer = unrefed(() => this.#tick(), AFTER_STALL_MS);
+      else this.#look = setImmediate(() => this.#tick());
+    };
+    this.#timer = unrefed(look, pause);
   }
 
   #tick(): void {
@@ -105,4 +111,9 @@ export class DeadlineQueue<T extends Queued> {
       if (this.#oldest !== undefined) this.#arm(this.#oldest.deadline);
     }
   }
+}
+
+/** Sockets keep the process alive while a caller waits for them; this timer alone must not. */
+function unrefed(run: () => void, pauseMs: number): NodeJS.Timeout {
+  return runOutside(() => setTimeout(run, pauseMs)).unref();
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DeadlineQueue, type Queued } from '../../../lib/connection/pending/DeadlineQueue';
-import { fakeClock } from '../../support';
+import { fakeClock, stallClock } from '../../support';
 
 class Item implements Queued {
   deadline = 0;
@@ -49,6 +49,20 @@ describe('DeadlineQueue', () => {
     await answersAreRead();
     expect(expired).to.deep.equal([0, 2, 3]);
     expect([queue.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
+  it('after a stall of the event loop waits for what a new connection needs, and not only for what is in the sockets', async () => {
+    const items = fill(2);
+    stallClock(clock, 3_000);
+    clock.tick(1_000);
+    await answersAreRead();
+    expect(expired).to.deep.equal([]);
+    queue.delete(items[0]!);
+    clock.tick(199);
+    expect(expired).to.deep.equal([]);
+    clock.tick(1);
+    expect(expired).to.deep.equal([1]);
+    expect(clock.countTimers()).to.equal(0);
   });
 
   it('tells of the next in time, although an item that is due is put in again at once', async () => {
