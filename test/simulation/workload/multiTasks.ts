@@ -32,11 +32,12 @@ export async function useMulti(world: World, app: App): Promise<void> {
   const options = { leaseTime, ...(wish.waitTime !== undefined && { waitTime: wish.waitTime }) };
   const full = { ...options, ...(wish.signal && { signal: wish.signal }) };
   const what = `${red ? 'red' : 'multi'} ${keys.join('+')} ${JSON.stringify(options)}`;
+  // A member is held from its own reply on, which may come long before the last one's.
+  const since = loop.now;
   const inside = async (hold: LockHold): Promise<void> => {
     if (!hold.isHeld) return;
     const owner = `${app.process.id}:${hold.threadId}`;
     const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
-    const since = loop.now;
     const leaving = keys.map((key) => oracle.enter({ app, key, shared: false, owner, since, alive }));
     await pause(random.around(20));
     for (const leave of leaving) leave();
