@@ -438,9 +438,9 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
 /**
  * The acquisition that queues. Its reply says when to retry: when the lock expires. But a waiter must retry one second
  * before its own score passes, or at half of that time. When those ahead go, its score keeps at least half of its own
- * wait, but not the lease that it has seen: so it must retry after half of its wait, too. (Redisson lets a new waiter
- * sleep until the one ahead will have given up. Here one that joins again is a new one, too, and those ahead may leave
- * without a message.) The reply is negative if its client must subscribe to the channels of others, see
+ * wait, but not the lease that it has seen: so it must retry after half of its wait, too (one second at least). (Redisson
+ * lets a new waiter sleep until the one ahead will have given up. Here one that joins again is a new one, too, and those
+ * ahead may leave without a message.) The reply is negative if its client must subscribe to the channels of others, see
  * {@link AHEAD_OF}.
  *
  * @param reenter - defines `reenter`, see {@link REENTER}
@@ -453,7 +453,7 @@ if score and not held then score = refresh(q, client, owner, score, now + math.m
 ${ENTER_OR_REENTER}
 if not score then score = join(q, owner, ttl, waitMs, slack) end
 local left = score - slack - now
-local retry = math.min(math.max(left - 1000, left / 2), waitMs / 2)
+local retry = math.min(math.max(left - 1000, left / 2), math.max(waitMs / 2, 1000))
 if ttl >= 0 then retry = math.min(retry, ttl) end
 if ttl == -2 then retry = math.min(retry, claim(q, head, owner, 0)) end
 local answer = math.max(math.ceil(retry), 1)
