@@ -11,7 +11,7 @@ import { PROVIDERS, type ProviderProfile, refusalOf, WITHOUT_SCRIPTS } from '../
 const WOKEN_MS = 5_000;
 
 function configOf(provider: FakeProvider): Config {
-  const config = new Config().setLockWatchdogTimeout(3_000);
+  const config = new Config().setLockWatchdogTimeout(9_000);
   if (provider.profile.virtualCluster !== undefined) config.useClusterServers().addNodeAddress(provider.url);
   else config.useSingleServer().setAddress(provider.url);
   return config;
@@ -91,7 +91,7 @@ describe('managed services, as they are documented (docs/managed.md)', function 
         const startedAt = performance.now();
         await hold.unlock();
         await (await waiting).unlock();
-        expect(performance.now() - startedAt).to.be.lessThan(1_500);
+        expect(performance.now() - startedAt).to.be.lessThan(WOKEN_MS);
         if (provider.profile.idle !== undefined) expect(provider.idleCuts).to.be.greaterThan(0);
       });
 
@@ -176,7 +176,7 @@ describe('managed services, as they are documented (docs/managed.md)', function 
     provider.swap();
     const startedAt = performance.now();
     await lock.withLock(() => undefined);
-    expect(performance.now() - startedAt).to.be.lessThan(2_000);
+    expect(performance.now() - startedAt).to.be.lessThan(WOKEN_MS);
     await sleepUntil(() => provider.circles > 0);
   });
 });

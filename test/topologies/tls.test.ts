@@ -62,7 +62,8 @@ describe('TLS', () => {
     const error = await failure(client.getLock(uniqueName()).lock());
     expect(error.code).to.equal('CONNECTION');
     expect(error.message).to.contain('refuses the connection').and.contain('certificate');
-    expect(performance.now() - startedAt).to.be.lessThan(2_000);
+    // A call that waits for a server takes 7 s.
+    expect(performance.now() - startedAt).to.be.lessThan(5_000);
   });
 
   describe('D13: what is no Redis is said to be none, and nothing of ioredis shows', () => {
