@@ -192,8 +192,8 @@ const DEEDS: Readonly<Record<UndoCommand, Deed>> = {
       await lockOf(stage).lock(SHORT_LEASE_MS, undefined, THREAD);
       await lost;
       // As a renewal whose answer never came leaves it.
-      await stage.direct.hset(stage.name, `${stage.redisson.getId()}:${THREAD}`, 1);
-      await stage.direct.pexpire(stage.name, LONG_LEASE_MS);
+      const owner = `${stage.redisson.getId()}:${THREAD}`;
+      await stage.direct.multi().hset(stage.name, owner, 1).pexpire(stage.name, LONG_LEASE_MS).exec();
     },
     under: (stage) => lockOf(stage).unlock(THREAD),
     left: (stage) => many(stage, THREAD, 0),
