@@ -65,7 +65,7 @@ describe('a timed wait (A9), when the server hangs for longer than a command wai
       expect(await within(SOON_MS, `the ${kind.title} gets in`, waiting), kind.title).to.equal(true);
       await lock.unlock();
     }
-  });
+  }).timeout(20_000);
 
   it('goes on: permits with ids, and a latch', async () => {
     const redisson = client(server.url, SETTINGS);
