@@ -5,7 +5,10 @@ import type { LockDetail, LockEvent, WindowView } from '../../lib/operators/dash
 import { redisUrl, sleepUntil, trackClient, uniqueName } from '../support';
 import { ask, serve } from './support/world';
 
-const clientOf = (url: string): Redisson => trackClient(Redisson.create({ url, lockWatchdogTimeout: 900 }));
+/** Renewed every two seconds, when a loss is noticed; a machine that stands still for two more loses nothing. */
+const WATCHDOG_MS = 6_000;
+
+const clientOf = (url: string): Redisson => trackClient(Redisson.create({ url, lockWatchdogTimeout: WATCHDOG_MS }));
 
 describe('the dashboard: events of locks of its own process', function () {
   this.timeout(20_000);
@@ -101,7 +104,7 @@ describe('the dashboard: events of locks of its own process', function () {
     const owner = `${redisson.getId()}:${hold.threadId}`;
     await holds([owner]);
     await redisson.getLock(name).forceUnlock();
-    await sleepUntil(() => hold.signal.aborted, { timeout: 5_000, message: 'the loss is noticed' });
+    await sleepUntil(() => hold.signal.aborted, { timeout: WATCHDOG_MS, message: 'the loss is noticed' });
     const { events } = (await holds([]))!;
     const lost = events.filter(({ text }) => text.startsWith('lost'));
     expect(lost).to.have.lengthOf(1);
@@ -118,7 +121,7 @@ describe('the dashboard: events of locks of its own process', function () {
     await holds([owners[0]!]);
     await holds([owners[1]!], other);
     await redisson.getLock(name).forceUnlock();
-    await sleepUntil(() => hold.signal.aborted, { timeout: 5_000, message: 'the loss is noticed' });
+    await sleepUntil(() => hold.signal.aborted, { timeout: WATCHDOG_MS, message: 'the loss is noticed' });
     const lost = (await holds([]))!.events.filter(({ source }) => source === 'process');
     expect(lost.map(({ level, owner }) => [level, owner])).to.deep.equal([['error', owners[0]]]);
     expect(lost[0]!.text).to.match(/^lost: /);
@@ -132,7 +135,7 @@ describe('the dashboard: events of locks of its own process', function () {
     const elsewhere = clientOf(`${redisUrl()}/1`);
     const hold = await elsewhere.getLock(name).acquire();
     await elsewhere.getLock(name).forceUnlock();
-    await sleepUntil(() => hold.signal.aborted, { timeout: 5_000, message: 'the loss is noticed' });
+    await sleepUntil(() => hold.signal.aborted, { timeout: WATCHDOG_MS, message: 'the loss is noticed' });
     expect(told(await lockOf())).to.deep.equal([]);
   });
 });

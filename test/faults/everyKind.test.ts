@@ -8,6 +8,8 @@ import { client, connection, LONG_LEASE_MS, openScene, SOON_MS, subscribers, wit
 const LEASE = { leaseTime: LONG_LEASE_MS };
 /** Their waiters ask again and again, and listen to nothing. */
 const SILENT = 'spin lock';
+/** Is held when most of its three locks are. */
+const QUORUM = 'red lock';
 
 for (const kind of LOCK_KINDS) {
   describe(`${kind.title}, under faults`, () => {
@@ -25,6 +27,13 @@ for (const kind of LOCK_KINDS) {
     async function untilFree(direct: Redis): Promise<void> {
       const free = async (): Promise<boolean> => (await holdCounts(direct, kind, name)).every((count) => count === 0);
       await sleepUntil(free, { timeout: SOON_MS, interval: 20, message: `nobody has the ${kind.title}` });
+    }
+
+    /** A red lock takes what is free while the others are still on their way: most of its locks are enough. */
+    async function expectEntered(direct: Redis): Promise<void> {
+      const counts = await holdCounts(direct, kind, name);
+      if (kind.title !== QUORUM) expect(counts).to.deep.equal(once);
+      else expect(counts.toSorted().slice(-2)).to.deep.equal([1, 1]);
     }
 
     it('takes one command per lock and one per unlock', async () => {
@@ -61,7 +70,7 @@ for (const kind of LOCK_KINDS) {
       await lost;
       // The other members of a multi-lock may be released only when the connection is back.
       const next =
-        members === 1 ? await kind.rival(client(url), name).acquire({ ...LEASE, waitTime: 1_000 }) : undefined;
+        members === 1 ? await kind.rival(client(url), name).acquire({ ...LEASE, waitTime: SOON_MS }) : undefined;
       await proxy.accept();
       await unlocking;
       if (next !== undefined) {
@@ -96,7 +105,7 @@ for (const kind of LOCK_KINDS) {
       await held.unlock();
       await proxy.accept();
       const hold = await within(SOON_MS, 'the waiter gets in', waiting);
-      expect(await holdCounts(direct, kind, name)).to.deep.equal(once);
+      await expectEntered(direct);
       await hold.unlock();
       await untilFree(direct);
     });
@@ -111,7 +120,7 @@ for (const kind of LOCK_KINDS) {
       await server.restart();
       const hold: LockHold = await within(SOON_MS, 'the waiter gets in', waiting);
       await sleepUntil(() => held.signal.aborted, { timeout: SOON_MS, message: 'the former holder is told' });
-      expect(await holdCounts(direct, kind, name)).to.deep.equal(once);
+      await expectEntered(direct);
       await hold.unlock();
       expect(await holdCounts(direct, kind, name)).to.deep.equal(none);
     });

@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type LockHold, LockLostError, type LockLostEvent, type Redisson } from '../../lib';
-import { RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
+import { monotonicNow, RedisServer, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../support';
 import { client, connection, gone, SOON_MS, within } from './scene';
 
-/** Renewed every 700 ms; each trouble lasts longer than a renewal and less than the lease. */
-const WATCHDOG_MS = 2_100;
-const TROUBLE_MS = 1_200;
+/** Renewed every 2200 ms: a machine that stands still for two seconds more than the trouble lasts loses nothing. */
+const WATCHDOG_MS = 6_600;
+/** For a loss that is waited for. */
+const SHORT_WATCHDOG_MS = 2_100;
 
 describe('a holder', () => {
   let server: RedisServer;
@@ -28,10 +29,30 @@ describe('a holder', () => {
     hold = await redisson.getLock(name).acquire();
   });
 
-  /** It outlives the lease it had before the trouble, with the same owner, and can be given back. */
+  /** The trouble lasts until a renewal has been due for a while, and was not confirmed. */
+  async function renewalMissed(): Promise<void> {
+    const isDue = (): boolean => hold.remainingLeaseMs < (2 / 3) * WATCHDOG_MS;
+    do {
+      await sleepUntil(isDue, { timeout: WATCHDOG_MS, message: 'a renewal is due' });
+      await sleep(200);
+    } while (!isDue());
+  }
+
+  /** Waits until Redis has confirmed a renewal from now on. */
+  async function renewed(one: LockHold): Promise<void> {
+    const end = (): number => monotonicNow() + one.remainingLeaseMs;
+    const before = end();
+    await sleepUntil(() => one.isHeld && end() > before + 1_000, {
+      timeout: WATCHDOG_MS,
+      message: 'the lease is renewed',
+    });
+    expect(await direct.pttl(one.name)).to.be.at.least(Math.floor(one.remainingLeaseMs));
+  }
+
+  /** Its lease goes on after the trouble, with the same owner, and it can be given back. */
   async function survives(): Promise<void> {
     const owner = await direct.hgetall(name);
-    await sleep(WATCHDOG_MS);
+    await renewed(hold);
     expect(hold.isHeld).to.be.true;
     expect(hold.signal.aborted).to.be.false;
     expect(lost).to.deep.equal([]);
@@ -49,7 +70,7 @@ describe('a holder', () => {
   describe('keeps the lock', () => {
     it('when renewals are refused with READONLY (a failover that is taken back)', async () => {
       await direct.replicaof('127.0.0.1', '1');
-      await sleep(TROUBLE_MS);
+      await renewalMissed();
       await direct.replicaof('NO', 'ONE');
       expect(await stats('errorstats')).to.contain('errorstat_READONLY');
       await survives();
@@ -58,7 +79,7 @@ describe('a holder', () => {
     it('when renewals are refused with BUSY (a script that does not end)', async () => {
       const stuck = connection(server.url);
       const endless = stuck.eval('while true do end', 0).catch((error: Error) => error.message);
-      await sleep(TROUBLE_MS);
+      await renewalMissed();
       await direct.script('KILL');
       expect(await endless).to.match(/killed/i);
       expect(await stats('errorstats')).to.contain('errorstat_BUSY');
@@ -66,9 +87,9 @@ describe('a holder', () => {
     });
 
     it('when renewals are refused with LOADING (a server that reads its data)', async () => {
-      // 1200 keys, each of them a millisecond.
-      await direct.eval("for i = 1, 1200 do redis.call('set', 'filler' .. i, i) end", 0);
-      await direct.config('SET', 'key-load-delay', '1000');
+      // Keys enough for a minute, each of them ten milliseconds.
+      await direct.eval("for i = 1, 6000 do redis.call('set', 'filler' .. i, i) end", 0);
+      await direct.config('SET', 'key-load-delay', '10000');
       await direct.config('SET', 'loading-process-events-interval-bytes', '1024');
       const refusals = connection(server.url);
       await refusals.ping();
@@ -81,6 +102,8 @@ describe('a holder', () => {
           ),
         { interval: 1, message: 'the server says LOADING' },
       );
+      await renewalMissed();
+      await refusals.config('SET', 'key-load-delay', '0');
       await reloading;
       expect(await stats('commandstats')).to.match(/cmdstat_eval(sha)?:.*rejected_calls=[1-9]/);
       await survives();
@@ -88,7 +111,7 @@ describe('a holder', () => {
 
     it('when renewals go unanswered', async () => {
       proxy.blackhole();
-      await sleep(TROUBLE_MS);
+      await renewalMissed();
       // No network loses bytes and goes on: replies would be those of earlier commands.
       proxy.cut();
       await proxy.pass();
@@ -97,7 +120,7 @@ describe('a holder', () => {
 
     it('when answers are lost, although the renewals arrive', async () => {
       proxy.blackhole('down');
-      await sleep(TROUBLE_MS);
+      await renewalMissed();
       // No network loses bytes and goes on: replies would be those of earlier commands.
       proxy.cut();
       await proxy.pass();
@@ -107,14 +130,14 @@ describe('a holder', () => {
     it('when the connection breaks and comes back', async () => {
       proxy.refuse();
       proxy.cut();
-      await sleep(TROUBLE_MS);
+      await renewalMissed();
       await proxy.accept();
       await survives();
     });
 
     it('when the server hangs for a while', async () => {
       server.pause();
-      await sleep(TROUBLE_MS);
+      await renewalMissed();
       server.resume();
       await survives();
     });
@@ -126,8 +149,17 @@ describe('a holder', () => {
   });
 
   describe('is told of a loss', () => {
+    /** Takes the lock with a lease that is worth waiting for. */
+    async function holdShortly(): Promise<void> {
+      await hold.unlock();
+      redisson = client(proxy.url, { lockWatchdogTimeout: SHORT_WATCHDOG_MS, timeout: 300 });
+      redisson.onLockLost((event) => lost.push(event));
+      hold = await redisson.getLock(name).acquire();
+    }
+
     it('before anybody else can have the lock, once, when Redis is out of reach for longer than the lease', async () => {
       const events: string[] = [];
+      await holdShortly();
       hold.signal.addEventListener('abort', () => events.push('lost'));
       const other = client(server.url).getLock(name);
       const waiting = other.acquire().then((next) => {
@@ -143,7 +175,7 @@ describe('a holder', () => {
       const error = await hold.unlock().catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(LockLostError);
       // Its watchdog is back in reach, and leaves the lock of the other one alone.
-      await sleep(WATCHDOG_MS / 2);
+      await sleep(SHORT_WATCHDOG_MS / 2);
       expect(next.isHeld).to.be.true;
       expect(lost.map((event) => [event.name, event.threadId])).to.deep.equal([[name, hold.threadId]]);
       await next.unlock();
@@ -161,12 +193,13 @@ describe('a holder', () => {
     });
 
     it('at the next renewal, once, after a restart without data', async () => {
+      await holdShortly();
       await direct.ping();
       await server.restart();
       await sleepUntil(() => hold.signal.aborted, { timeout: SOON_MS, message: 'the loss is told' });
       expect(hold.signal.reason).to.be.instanceOf(LockLostError);
       expect(hold.isHeld).to.be.false;
-      await sleep(WATCHDOG_MS / 2);
+      await sleep(SHORT_WATCHDOG_MS / 2);
       expect(lost).to.have.lengthOf(1);
       expect(lost[0]!.cause).to.equal(hold.signal.reason);
       await direct.ping();
@@ -196,7 +229,7 @@ describe('a holder', () => {
         const other = await redisson.getLock(`${name}:2`).acquire();
         await direct.del(name);
         await sleepUntil(() => told.length > 0, { timeout: SOON_MS, message: 'the loss is told' });
-        await sleep(WATCHDOG_MS);
+        await renewed(other);
         expect(told).to.deep.equal([name]);
         expect(other.isHeld).to.be.true;
         await other.unlock();

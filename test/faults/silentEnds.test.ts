@@ -7,6 +7,8 @@ import { client, connection, LONG_LEASE_MS, SOON_MS, within } from './scene';
 /** Enough to take a lock beside it, and far less than {@link SOON_MS}. */
 const SHORT_LEASE_MS = 1_500;
 const SHORT = { leaseTime: SHORT_LEASE_MS };
+/** Outlives a machine that stands still for two seconds, while a waiter gets ready. */
+const OUTER_LEASE_MS = 3_000;
 const LONG = { leaseTime: LONG_LEASE_MS };
 /** Their waiters ask again and again. */
 const POLLING = ['spin lock', 'multi-lock', 'red lock'];
@@ -67,7 +69,7 @@ describe('a waiter does not sleep past the end of a lock that nobody announces',
 
   it('fair lock: a waiter that knew nothing of the longer lease comes in before it and loses the lock', async () => {
     const owner = client(url).getFairLock(name);
-    const outer = await owner.acquire({ leaseTime: 1_200, threadId: 7 });
+    const outer = await owner.acquire({ leaseTime: OUTER_LEASE_MS, threadId: 7 });
     const { entry: before } = await asleep(() => client(url).getFairLock(name).acquire({ leaseTime: 300 }));
     const inner = await owner.acquire({ ...LONG, threadId: 7 });
     const { entry } = await asleep(() => client(url).getFairLock(name).acquire(LONG));
@@ -80,7 +82,7 @@ describe('a waiter does not sleep past the end of a lock that nobody announces',
   });
 
   it('a lost hold that Redis still has is free when its owner gives it back', async () => {
-    const hold = await client(url).getLock(name).acquire({ leaseTime: 300 });
+    const hold = await client(url).getLock(name).acquire({ leaseTime: OUTER_LEASE_MS });
     const { entry } = await asleep(() => client(url).getLock(name).acquire(LONG));
     // As by a renewal whose answer never came.
     await connection(url).pexpire(name, LONG_LEASE_MS);

@@ -165,15 +165,25 @@ describe('cluster', () => {
       }
 
       it('renews locks of every shard', async () => {
-        const config = clusterConfig(cluster, mode).setLockWatchdogTimeout(900);
+        // Renewed every two seconds; a machine that stands still for two more loses nothing.
+        const watchdogMs = 6_000;
+        const config = clusterConfig(cluster, mode).setLockWatchdogTimeout(watchdogMs);
         const client = trackClient(Redisson.create(config));
-        const locks = await Promise.all(
-          cluster.masters.map(async (master) => client.getLock(await nameOn(cluster, master))),
+        const holds = await Promise.all(
+          cluster.masters.map(async (master) => client.getLock(await nameOn(cluster, master)).acquire()),
         );
-        await Promise.all(locks.map((lock) => lock.lock()));
-        await sleep(1_500);
-        for (const lock of locks) expect(await lock.isLocked(), lock.name).to.equal(true);
-        await Promise.all(locks.map((lock) => lock.unlock()));
+        const renewed = holds.map(async ({ name }, i) => {
+          let last = Infinity;
+          const isRenewed = async (): Promise<boolean> => {
+            const before = last;
+            last = await askServer(cluster.masters[i]!, (admin) => admin.pttl(name));
+            return last > before;
+          };
+          await sleepUntil(isRenewed, { interval: 100, timeout: watchdogMs, message: `a renewal of ${name}` });
+        });
+        await Promise.all(renewed);
+        expect(holds.map(({ isHeld }) => isHeld)).to.deep.equal(holds.map(() => true));
+        await Promise.all(holds.map((hold) => hold.unlock()));
       });
     });
   }
@@ -185,10 +195,12 @@ describe('cluster', () => {
     await holder.lock();
     const sharded = await knowsShards(cluster);
     const list = sharded ? 'SHARDCHANNELS' : 'CHANNELS';
-    const waiting = client.getLock(name).tryLock(500);
-    await sleepUntil(() => listens(cluster, list, name), { timeout: 400, interval: 2 });
+    const enough = new AbortController();
+    const waiting = failure(client.getLock(name).acquire({ signal: enough.signal }));
+    await sleepUntil(() => listens(cluster, list, name), { message: 'it listens' });
     if (sharded) expect(await listens(cluster, 'CHANNELS', name)).to.equal(false);
-    expect(await waiting).to.equal(false);
+    enough.abort();
+    await waiting;
     await holder.unlock();
   });
 

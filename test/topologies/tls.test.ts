@@ -6,6 +6,12 @@ import { Redisson } from '../../lib/Redisson';
 import { RedisServer, skip, tlsFiles, trackClient, uniqueName } from '../support';
 import { failure, SOON_MS, within } from './helpers';
 
+/**
+ * How long a client tries, and a second more: it finds out what the matter is also on a machine that stands still meanwhile.
+ * Each test waits that long once, so it asks in every way at once.
+ */
+const WAIT_MS = 2_500;
+
 describe('TLS', () => {
   const files = tlsFiles();
   let server: RedisServer;
@@ -62,35 +68,42 @@ describe('TLS', () => {
     const error = await failure(client.getLock(uniqueName()).lock());
     expect(error.code).to.equal('CONNECTION');
     expect(error.message).to.contain('refuses the connection').and.contain('certificate');
-    expect(performance.now() - startedAt).to.be.lessThan(2_000);
+    // A call that waits for a server takes 7 s.
+    expect(performance.now() - startedAt).to.be.lessThan(5_000);
   });
 
   describe('D13: what is no Redis is said to be none, and nothing of ioredis shows', () => {
     const strangers: readonly [string, (url: URL, config: Config) => unknown][] = [
       [
         'a single server',
-        ({ href }, config) => config.useSingleServer().setAddress(href).setTimeout(500).setRetryAttempts(1),
+        ({ href }, config) => config.useSingleServer().setAddress(href).setTimeout(WAIT_MS).setRetryAttempts(1),
       ],
       [
         'a cluster',
-        ({ href }, config) => config.useClusterServers().addNodeAddress(href).setTimeout(500).setRetryAttempts(1),
+        ({ href }, config) => config.useClusterServers().addNodeAddress(href).setTimeout(WAIT_MS).setRetryAttempts(1),
       ],
       [
         'a sentinel',
         ({ href }, config) =>
-          config.useSentinelServers().setMasterName('m').addSentinelAddress(href).setTimeout(500).setRetryAttempts(1),
+          config
+            .useSentinelServers()
+            .setMasterName('m')
+            .addSentinelAddress(href)
+            .setTimeout(WAIT_MS)
+            .setRetryAttempts(1),
       ],
       [
         'a master with slaves',
-        ({ href }, config) => config.useMasterSlaveServers().setMasterAddress(href).setTimeout(500).setRetryAttempts(1),
+        ({ href }, config) =>
+          config.useMasterSlaveServers().setMasterAddress(href).setTimeout(WAIT_MS).setRetryAttempts(1),
       ],
     ];
     for (const [what, choose] of strangers) {
-      for (const [who, greeting] of [
-        ['a web server', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
-        ['a server that speaks TLS', '\x15\x03\x01\x00\x02\x02\x0a'],
-      ] as const) {
-        it(`${what} that is ${who}`, async () => {
+      it(`${what} that is a web server, or speaks TLS`, async () => {
+        const errors = [
+          ['HTTP/1.1 400 Bad Request\r\n\r\n', /no Redis answers/] as const,
+          ['\x15\x03\x01\x00\x02\x02\x0a', /rediss:|no Redis answers/] as const,
+        ].map(async ([greeting, hint]) => {
           const stranger = net.createServer((socket) => {
             socket.on('error', () => undefined);
             socket.once('data', () => socket.end(greeting, 'latin1'));
@@ -105,9 +118,10 @@ describe('TLS', () => {
           const error = await failure(client.getLock(uniqueName()).lock());
           expect(error.code).to.equal('CONNECTION');
           expect(error.message).to.not.match(/RESP type|Protocol error/, error.message);
-          expect(error.message).to.match(who === 'a web server' ? /no Redis answers/ : /rediss:|no Redis answers/);
+          expect(error.message).to.match(hint);
         });
-      }
+        await Promise.all(errors);
+      });
     }
   });
 
@@ -117,22 +131,22 @@ describe('TLS', () => {
       plain = trackClient(await RedisServer.start());
     });
     const deployments: Record<string, (config: Config, url: string) => unknown> = {
-      single: (config, url) => config.useSingleServer().setAddress(url).setTimeout(500).setRetryAttempts(1),
+      single: (config, url) => config.useSingleServer().setAddress(url).setTimeout(WAIT_MS).setRetryAttempts(1),
       masterSlave: (config, url) =>
-        config.useMasterSlaveServers().setMasterAddress(url).setTimeout(500).setRetryAttempts(1),
+        config.useMasterSlaveServers().setMasterAddress(url).setTimeout(WAIT_MS).setRetryAttempts(1),
       replicated: (config, url) =>
-        config.useReplicatedServers().addNodeAddress(url).setTimeout(500).setRetryAttempts(1),
-      cluster: (config, url) => config.useClusterServers().addNodeAddress(url).setTimeout(500).setRetryAttempts(1),
+        config.useReplicatedServers().addNodeAddress(url).setTimeout(WAIT_MS).setRetryAttempts(1),
+      cluster: (config, url) => config.useClusterServers().addNodeAddress(url).setTimeout(WAIT_MS).setRetryAttempts(1),
       sentinel: (config, url) =>
-        config.useSentinelServers().setMasterName('m').addSentinelAddress(url).setTimeout(500).setRetryAttempts(1),
+        config.useSentinelServers().setMasterName('m').addSentinelAddress(url).setTimeout(WAIT_MS).setRetryAttempts(1),
     };
     for (const [kind, use] of Object.entries(deployments)) {
-      for (const withCredentials of [false, true]) {
-        it(`${kind}${withCredentials ? ' with credentials' : ''}`, async () => {
-          const errors = [
-            [server.url.replace('rediss:', 'redis:'), 'use a rediss:// address'],
-            [plain.url.replace('redis:', 'rediss:'), 'use a redis:// address'],
-          ].map(async ([url, hint]) => {
+      it(`${kind}, with credentials and without`, async () => {
+        const errors = [
+          [server.url.replace('rediss:', 'redis:'), 'use a rediss:// address'],
+          [plain.url.replace('redis:', 'rediss:'), 'use a redis:// address'],
+        ].flatMap(([url, hint]) =>
+          [false, true].map(async (withCredentials) => {
             const config = new Config();
             if (withCredentials) config.setCredentials(() => ({ username: 'default', password: 'any' }));
             use(config, url!);
@@ -140,10 +154,10 @@ describe('TLS', () => {
             const error = await failure(client.getLock(uniqueName()).lock());
             expect(error.code).to.equal('CONNECTION');
             expect(error.message).to.contain(hint);
-          });
-          await Promise.all(errors);
-        });
-      }
+          }),
+        );
+        await Promise.all(errors);
+      });
     }
   });
 });

@@ -86,14 +86,23 @@ export class DeadlineQueue<T extends Queued> {
 
   #arm(at: number): void {
     // After a stall of the event loop timers run before the replies in the sockets are read: read those first. A new
-    // connection needs several of them, and what has held up this process may have held up the server, too.
-    const pause = clampTimer(Math.max(1, Math.ceil(at - performance.now())));
+    // connection needs several of them, and what has held up this process may have held up the server, too. The last
+    // part has a timer of its own: else a stall that ends with the deadline would not show.
+    const left = at - performance.now();
+    const pause = clampTimer(Math.max(1, Math.ceil(left > AFTER_STALL_MS ? left - AFTER_STALL_MS : left)));
     const due = performance.now() + pause;
     const look = (): void => {
-      if (performance.now() - due > STALL_MS) this.#timer = unrefed(() => this.#tick(), AFTER_STALL_MS);
+      const now = performance.now();
+      if (now - due > STALL_MS) this.#timer = unrefed(() => this.#tick(), AFTER_STALL_MS);
+      else if (now < at) this.#rearm();
       else this.#look = setImmediate(() => this.#tick());
     };
     this.#timer = unrefed(look, pause);
+  }
+
+  #rearm(): void {
+    this.#timer = undefined;
+    if (this.#oldest !== undefined) this.#arm(this.#oldest.deadline);
   }
 
   #tick(): void {
@@ -107,8 +116,7 @@ export class DeadlineQueue<T extends Queued> {
         this.#expired(item);
       }
     } finally {
-      this.#timer = undefined;
-      if (this.#oldest !== undefined) this.#arm(this.#oldest.deadline);
+      this.#rearm();
     }
   }
 }

@@ -72,12 +72,13 @@ describe('RedisServer', () => {
     it(`dies with the process that started it: ${end}`, async () => {
       const register = path.join(__dirname, '..', '..', '..', 'tools', 'register.cjs');
       const child = spawn(process.execPath, ['-r', register, path.join(__dirname, 'serverOwner.ts'), end], {
-        stdio: ['ignore', 'pipe', 'ignore'],
+        stdio: ['pipe', 'pipe', 'ignore'],
       });
       const [line] = (await once(child.stdout, 'data')) as [Buffer];
       const pid = Number(line.toString());
       expect(isAlive(pid)).to.equal(true);
-      if (end !== 'throw') child.kill(end);
+      if (end === 'throw') child.stdin.end();
+      else child.kill(end);
       await sleepUntil(() => !isAlive(pid), { message: 'the server outlived its owner' });
     }).timeout(20_000);
   }

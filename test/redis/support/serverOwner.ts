@@ -4,9 +4,9 @@ import { RedisServer } from '../../support';
 void RedisServer.start().then((server) => {
   process.stdout.write(`${server.pid}\n`);
   if (process.argv[2] === 'throw') {
-    setTimeout(() => {
+    process.stdin.resume().once('end', () => {
       throw new Error('on purpose');
-    }, 50);
+    });
   }
   setInterval(() => undefined, 1000);
 });

@@ -54,7 +54,7 @@ describe('DeadlineQueue', () => {
   it('after a stall of the event loop waits for what a new connection needs, and not only for what is in the sockets', async () => {
     const items = fill(2);
     stallClock(clock, 3_000);
-    clock.tick(1_000);
+    clock.tick(800);
     await answersAreRead();
     expect(expired).to.deep.equal([]);
     queue.delete(items[0]!);
@@ -63,6 +63,19 @@ describe('DeadlineQueue', () => {
     clock.tick(1);
     expect(expired).to.deep.equal([1]);
     expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('does the same when the stall ends with the deadline', async () => {
+    fill(1);
+    // From the start until 50 ms after the deadline.
+    stallClock(clock, 1_050);
+    clock.tick(800);
+    await answersAreRead();
+    clock.tick(199);
+    await answersAreRead();
+    expect(expired).to.deep.equal([]);
+    clock.tick(1);
+    expect(expired).to.deep.equal([0]);
   });
 
   it('tells of the next in time, although an item that is due is put in again at once', async () => {
