@@ -5,10 +5,15 @@ import type { LockEngine } from '../../lib/locks/core/LockEngine';
 import { bareClient, newClient } from '../redis/synchronizers/support';
 import { allowLeftovers, uniqueName } from '../support';
 import type { LockUnderTest } from './lockContract';
-import { sleepUntil } from './world';
+import { sleep, sleepUntil } from './world';
 
-/** The watchdog time-out of clients in tests about it, in ms: short enough to wait for. */
-export const WATCHDOG_MS = 900;
+/**
+ * The watchdog time-out of clients in tests about it, in ms: short enough to wait for, and long enough for a machine that
+ * stands still for two seconds. A renewal comes every third of it.
+ */
+export const WATCHDOG_MS = 4_500;
+/** How late a machine that stands still for a moment may be, in ms. What never comes in time is far later in these tests. */
+export const LATE_MS = 3_000;
 /** Of all others, in ms: no machine is so busy that a renewal is as late as that. */
 const LONG_WATCHDOG_MS = 10_000;
 
@@ -64,6 +69,30 @@ export class LockStage {
   /** Resolves when nobody holds it any more. */
   async untilFree(timeout = 5_000): Promise<void> {
     await sleepUntil(async () => !(await this.isLocked()), { timeout, message: `${this.name} is free` });
+  }
+
+  /** The shortest time to live of its keys. */
+  async leastTtl(): Promise<number> {
+    return Math.min(...(await Promise.all(this.keys.map((key) => this.redis.pttl(key)))));
+  }
+
+  /** Resolves when the watchdog has renewed it: every key lives longer than before. */
+  async untilRenewed(): Promise<void> {
+    let least = await this.leastTtl();
+    const longer = async (): Promise<boolean> => {
+      const before = least;
+      least = await this.leastTtl();
+      return least > before;
+    };
+    await sleepUntil(longer, { timeout: WATCHDOG_MS + LATE_MS, interval: 20, message: `${this.name} is renewed` });
+  }
+
+  /** Fails when somebody renews it within a period of the watchdog; forgets it then, as Redis would a little later. */
+  async expectNoRenewal(): Promise<void> {
+    const before = await this.leastTtl();
+    await sleep((WATCHDOG_MS / 3) * 1.2);
+    expect(await this.leastTtl(), 'the time to live gets shorter').to.be.below(before - WATCHDOG_MS / 3);
+    await this.vanish();
   }
 
   /** Resolves when somebody waits for it: subscribed, or for a kind without messages after a moment. */
@@ -123,7 +152,8 @@ export class LockStage {
     try {
       if (passed && !this.leavesKeys) {
         await sleepUntil(async () => (await this.leftKeys()).length === 0, {
-          timeout: 2_000,
+          // Shorter than any lease: what was forgotten is still there.
+          timeout: 4_000,
           message: `no key left of ${this.name}`,
         });
       }
@@ -150,16 +180,29 @@ export function useStage(kind: LockUnderTest, watchdogMs = LONG_WATCHDOG_MS): ()
 /** What happens on a stage. It makes no client and no server of its own: those would be closed with another test. */
 export type Scenario = (stage: LockStage) => Promise<void>;
 
-/** Scenarios that mostly wait, by the names of their tests: they begin together, and each test waits for its own. */
-export function together(kind: LockUnderTest, scenarios: Readonly<Record<string, Scenario>>): void {
+/**
+ * Scenarios that mostly wait, by the names of their tests: they begin together, and each test waits for its own.
+ * @param watchdogMs - the watchdog time-out of their clients
+ */
+export function together(
+  kind: LockUnderTest,
+  scenarios: Readonly<Record<string, Scenario>>,
+  watchdogMs = WATCHDOG_MS,
+): void {
   const running = new Map<string, Promise<void>>();
   const stages: LockStage[] = [];
 
   before(() => {
     for (const [title, scenario] of Object.entries(scenarios)) {
-      const stage = new LockStage(kind, WATCHDOG_MS);
+      const stage = new LockStage(kind, watchdogMs);
       stages.push(stage);
-      const done = scenario(stage).finally(() => stage.end(true));
+      const done = scenario(stage).then(
+        () => stage.end(true),
+        async (error: unknown) => {
+          await stage.end(false);
+          throw error;
+        },
+      );
       done.catch(() => undefined);
       running.set(title, done);
     }

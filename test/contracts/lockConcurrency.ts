@@ -137,7 +137,8 @@ export function lockConcurrency(kind: LockUnderTest): void {
         const results = await Promise.all(
           [0, 1, 2, 3].map(async (owner) => {
             const lock = kind.make(stage().client, `${stage().name}-${round}-${owner % 2}`);
-            const taken = await lock.tryLock(1_000, -1, undefined, owner);
+            // Shorter than the lease of a hold: a wake-up that is missed is found out.
+            const taken = await lock.tryLock(5_000, -1, undefined, owner);
             if (taken) await lock.unlock(owner);
             return taken;
           }),

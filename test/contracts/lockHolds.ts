@@ -3,9 +3,8 @@ import { ConfigError, LockLostError, LockTimeoutError, TimeUnit } from '../../li
 import { rejection } from '../redis/synchronizers/support';
 
 import type { LockUnderTest } from './lockContract';
-import { useStage, WATCHDOG_MS } from './LockStage';
-import { collect } from '../support/collect';
-import { monotonicNow, onServer, sleep, sleepUntil } from './world';
+import { LATE_MS, useStage } from './LockStage';
+import { monotonicNow, sleep, sleepUntil } from './world';
 
 /** acquire, tryAcquireHold, withLock, LockHold, await using. */
 export function lockHolds(kind: LockUnderTest): void {
@@ -34,33 +33,12 @@ export function lockHolds(kind: LockUnderTest): void {
         LockTimeoutError,
       );
       expect(await stage().lock().tryAcquireHold({ waitTime: 100 })).to.equal(null);
-      expect(monotonicNow() - startedAt).to.be.within(298, 2_000);
+      expect(monotonicNow() - startedAt).to.be.within(298, 300 + LATE_MS);
       await stage().blocker().unlock(1);
-      const hold = await stage().lock().tryAcquireHold({ leaseTime: 5_000 });
-      expect(await stage().redis.pttl(stage().keys[0]!)).to.be.within(3_000, 5_000);
+      const hold = await stage().lock().tryAcquireHold({ leaseTime: 20_000 });
+      expect(await stage().redis.pttl(stage().keys[0]!)).to.be.within(10_000, 20_000);
       await hold!.unlock();
     });
-
-    // In memory: test/testing/contracts.test.ts, by real time.
-    onServer(
-      'a hold whose signal alone is kept ends as a loss: it is renewed no longer, and the signal aborts',
-      async () => {
-        // Longer than a collection takes where many tests have run.
-        const client = stage().newClient({ lockWatchdogTimeout: 2_000 });
-        const drop = async (): Promise<AbortSignal> => (await stage().lock(client).acquire()).signal;
-        const signal = await drop();
-        await sleepUntil(
-          () => {
-            collect();
-            return signal.aborted;
-          },
-          { timeout: 9_000, interval: 100, message: 'the signal aborts' },
-        );
-        expect(signal.reason).to.be.instanceOf(LockLostError);
-        expect((signal.reason as Error).message).to.match(/its object was dropped without a release/);
-        await stage().untilFree();
-      },
-    );
 
     it('await using gives it back at the end of the block', async () => {
       {
@@ -123,12 +101,12 @@ export function lockHolds(kind: LockUnderTest): void {
     });
 
     it('currentHold is there with its aborted signal after a loss', async () => {
-      const client = stage().newClient({ lockWatchdogTimeout: WATCHDOG_MS });
+      const client = stage().newClient({ lockWatchdogTimeout: 900 });
       const work = stage()
         .lock(client)
         .withLock(async ({ signal }) => {
           await stage().vanish();
-          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          await sleepUntil(() => signal.aborted);
           expect(client.currentHold()?.signal).to.equal(signal);
           expect(client.currentHold()?.isHeld).to.equal(false);
         });

@@ -11,42 +11,18 @@ import {
 } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import type { LockUnderTest } from './lockContract';
-import { useStage, WATCHDOG_MS } from './LockStage';
-import { sleep, sleepUntil } from './world';
+import { type LockStage, type Scenario, together, useStage, WATCHDOG_MS } from './LockStage';
+import { monotonicNow, sleep, sleepUntil } from './world';
+
+/** A lease that ends within a test. A machine that stands still for two seconds knows of it in time. */
+const LEASE_MS = 3_000;
 
 /** `extend`, `detach` and `attach`. */
 export function lockTickets(kind: LockUnderTest): void {
-  const stage = useStage(kind, WATCHDOG_MS);
+  const stage = useStage(kind);
   const { traits } = kind;
 
-  /** The hash of a group lives as long as the longest lease that any of its values ever had. */
-  const isGroup = traits.single === true && traits.counted === false;
-
-  async function expectLease(least: number, most: number): Promise<void> {
-    expect(await stage().redis.pttl(stage().keys[0]!)).to.be.within(least, isGroup ? 60_000 : most);
-  }
-
   describe('another lease for a hold', () => {
-    it('extend sets a lease instead of the one before, and -1 has it renewed again', async () => {
-      const hold = await stage().lock().acquire({ leaseTime: 300 });
-      await hold.extend(20, TimeUnit.SECONDS);
-      await expectLease(15_000, 20_000);
-      await sleep(400);
-      expect(hold.isHeld).to.equal(true);
-      await hold.extend(-1);
-      await expectLease(1, WATCHDOG_MS);
-      await sleep(2 * WATCHDOG_MS);
-      expect(hold.isHeld).to.equal(true);
-      expect(await stage().isLocked()).to.equal(true);
-      await hold.extend(300);
-      await new Promise((resolve) => hold.signal.addEventListener('abort', resolve));
-      expect(hold.signal.reason).to.be.instanceOf(LockLostError);
-      if (isGroup) stage().leavesKeys = true;
-      else await stage().untilFree();
-      expect(await rejection(hold.extend(5_000))).to.be.instanceOf(LockLostError);
-      await hold[Symbol.asyncDispose]();
-    });
-
     it('extend rejects with LockLostError when the hold is gone, and refuses bad leases at the call', async () => {
       const hold = await stage().lock().acquire();
       for (const lease of [0, -2, NaN, Infinity, Number.MAX_VALUE, '5', undefined] as number[]) {
@@ -64,6 +40,13 @@ export function lockTickets(kind: LockUnderTest): void {
     });
   });
 
+  describe('another lease for a hold, in time', () => {
+    together(kind, {
+      'extend sets a lease instead of the one before, and -1 has it renewed again': renewedAgain,
+      'a longer lease by extend outlives the one before': longer,
+    });
+  });
+
   if (traits.detachable !== true) {
     it('detach is refused, and changes nothing', async () => {
       const hold = await stage().lock().acquire();
@@ -76,37 +59,6 @@ export function lockTickets(kind: LockUnderTest): void {
   }
 
   describe('a hold by ticket', () => {
-    it('leaves its client held, and is taken up once, by another client, which renews it', async () => {
-      const { client, other } = stage();
-      const lost: string[] = [];
-      client.onLockLost(({ name }) => lost.push(name));
-      const hold = await stage().lock().acquire();
-      const ticket = await hold.detach();
-      expect(ticket).to.match(/^[\w.-]+$/);
-      expect(hold.isHeld).to.equal(false);
-      expect(hold.signal.aborted).to.equal(false);
-      expect(await stage().isLocked()).to.equal(true);
-      expect(await stage().lock().isHeldByThread(hold.threadId)).to.equal(false);
-      expect(await stage().blocker().tryLock(50, undefined, undefined, 1)).to.equal(false);
-      const taken = await other.attach(ticket);
-      expect(taken).to.include({ name: hold.name, isHeld: true });
-      expect(await stage().lock(other).isHeldByThread(taken.threadId)).to.equal(true);
-      if (traits.fenced === true) expect(taken.token! > hold.token!).to.equal(true);
-      for (const one of [client, other, client]) {
-        expect(await rejection(one.attach(ticket))).to.be.instanceOf(LockLostError);
-      }
-      await hold.unlock();
-      await sleep(2 * WATCHDOG_MS);
-      expect(taken.isHeld).to.equal(true);
-      expect(await stage().blocker(client).tryLock(0, undefined, undefined, 1)).to.equal(false);
-      const waiting = stage().blocker(client).lock(-1, undefined, 1);
-      await stage().untilWaiting();
-      await taken.unlock();
-      await waiting;
-      await stage().blocker(client).unlock(1);
-      expect(lost).to.deep.equal([]);
-    });
-
     it('of many who want to take it up, one gets it', async () => {
       const ticket = await (await stage().lock().acquire()).detach();
       const tries = await Promise.allSettled(
@@ -134,83 +86,6 @@ export function lockTickets(kind: LockUnderTest): void {
       });
       expect(await stage().isLocked()).to.equal(false);
     });
-
-    it('ends with its lease, when nobody takes it up', async () => {
-      const hold = await stage().lock().acquire();
-      const startedAt = performance.now();
-      const ticket = await hold.detach({ leaseTime: 0.5, unit: TimeUnit.SECONDS });
-      expect(await stage().isLocked()).to.equal(true);
-      const next = await stage().lock(stage().other).acquire({ waitTime: 10_000 });
-      expect(performance.now() - startedAt).to.be.within(490, 8_000);
-      expect(await rejection(stage().client.attach(ticket))).to.be.instanceOf(LockLostError);
-      expect(next.isHeld).to.equal(true);
-      await next.unlock();
-    });
-
-    it('the lease at attach counts, also a shorter one; its loss is told to the one who has it', async () => {
-      const { client, other } = stage();
-      const lost: [string, string][] = [];
-      client.onLockLost(({ name }) => lost.push(['client', name]));
-      other.onLockLost(({ name }) => lost.push(['other', name]));
-      const ticket = await (await stage().lock().acquire({ leaseTime: 60_000 })).detach({ leaseTime: 60_000 });
-      await expectLease(50_000, 60_000);
-      const hold = await other.attach(ticket, { leaseTime: 300 });
-      await expectLease(1, 300);
-      await new Promise((resolve) => hold.signal.addEventListener('abort', resolve));
-      expect(lost).to.deep.equal([['other', hold.name]]);
-      expect(await rejection(hold.detach())).to.equal(hold.signal.reason);
-      await stage().untilFree();
-    });
-
-    /** Longer than the leases of these tests, so that a shorter one is set by a command of its own. */
-    const LONG = { lockWatchdogTimeout: 20_000 };
-
-    it('whose attach() could not set its shorter lease goes back: the ticket stays valid', async () => {
-      const failing = stage().newClient(LONG);
-      const hold = await stage().lock(stage().newClient(LONG)).acquire();
-      const ticket = await hold.detach({ leaseTime: 30_000 });
-      stage().failing(failing, /^release /, 1);
-      const error = await rejection(failing.attach(ticket, { leaseTime: 2_000 }));
-      expect(error).to.be.instanceOf(ConnectionError);
-      expect(await stage().isLocked()).to.equal(true);
-      // It is given back in the background.
-      const taken = await sleepUntil(() =>
-        stage()
-          .client.attach(ticket)
-          .catch(() => null),
-      );
-      await sleep(2 * WATCHDOG_MS);
-      expect(taken.isHeld).to.equal(true);
-      expect(await stage().lock().isHeldByThread(taken.threadId)).to.equal(true);
-      expect(await rejection(failing.attach(ticket))).to.be.instanceOf(LockLostError);
-      await taken.unlock();
-      expect(await stage().isLocked()).to.equal(false);
-    });
-
-    for (const [when, what, leaseTime] of [
-      ['a hold without a lease', [1], -1],
-      ['a hold without a lease, whose old one cannot be set again', [2], -1],
-      ['a hold with a lease', [1], 15_000],
-    ] as const) {
-      it(`whose detach() fails keeps what it had: ${when}`, async () => {
-        const client = stage().newClient(LONG);
-        const lost: string[] = [];
-        client.onLockLost(({ name }) => lost.push(name));
-        const hold = await stage().lock(client).acquire({ leaseTime });
-        stage().failing(client, /^change the owner /, 1);
-        if (what[0] === 2) stage().failing(client, /^release /, 2);
-        expect(await rejection(hold.detach({ leaseTime: 400 }))).to.be.instanceOf(ConnectionError);
-        expect(hold.isHeld).to.equal(true);
-        await sleep(600);
-        expect(hold.isHeld).to.equal(true);
-        expect(await stage().lock(client).isHeldByThread(hold.threadId)).to.equal(true);
-        await expectLease(10_000, 20_000);
-        expect(hold.signal.aborted).to.equal(false);
-        await (await stage().client.attach(await hold.detach())).unlock();
-        expect(await stage().isLocked()).to.equal(false);
-        expect(lost).to.deep.equal([]);
-      });
-    }
 
     it('only the one hold of its thread can leave', async () => {
       const { client } = stage();
@@ -307,4 +182,155 @@ export function lockTickets(kind: LockUnderTest): void {
       expect(await stage().isLocked()).to.equal(false);
     });
   });
+
+  describe('a hold by ticket, in time', () => {
+    together(kind, {
+      'leaves its client held, and is taken up once, by another client, which renews it': takenUp,
+      'ends with its lease, when nobody takes it up': notTakenUp,
+      'the lease at attach counts, also a shorter one; its loss is told to the one who has it': shorterLease,
+      'whose attach() could not set its shorter lease goes back: the ticket stays valid': goesBack,
+    });
+  });
+
+  describe('a hold by ticket, without a lease that is shorter', () => {
+    const scenarios: Record<string, Scenario> = {};
+    for (const [when, nths, leaseTime] of [
+      ['a hold without a lease', [1], -1],
+      ['a hold without a lease, whose old one cannot be set again', [2], -1],
+      ['a hold with a lease', [1], 18_000],
+    ] as const) {
+      scenarios[`whose detach() fails keeps what it had: ${when}`] = (one) => keepsIt(one, nths[0] === 2, leaseTime);
+    }
+    // Longer than the leases of these tests, so that a shorter one is set by a command of its own.
+    together(kind, scenarios, 20_000);
+  });
+}
+
+/** The hash of a group lives as long as the longest lease that any of its values ever had. */
+function isGroup({ kind }: LockStage): boolean {
+  return kind.traits.single === true && kind.traits.counted === false;
+}
+
+async function expectLease(stage: LockStage, least: number, most: number): Promise<void> {
+  expect(await stage.redis.pttl(stage.keys[0]!)).to.be.within(least, isGroup(stage) ? 60_000 : most);
+}
+
+async function longer(stage: LockStage): Promise<void> {
+  const hold = await stage.lock().acquire({ leaseTime: LEASE_MS });
+  await hold.extend(20, TimeUnit.SECONDS);
+  await expectLease(stage, 10_000, 20_000);
+  await sleep(LEASE_MS + 100);
+  expect(hold.isHeld).to.equal(true);
+  expect(await stage.isLocked()).to.equal(true);
+  await hold.unlock();
+}
+
+async function renewedAgain(stage: LockStage): Promise<void> {
+  const hold = await stage.lock().acquire({ leaseTime: LEASE_MS });
+  await hold.extend(-1);
+  await expectLease(stage, 1, WATCHDOG_MS);
+  await stage.untilRenewed();
+  expect(hold.isHeld).to.equal(true);
+  await hold.extend(LEASE_MS);
+  await expectLease(stage, 1, LEASE_MS);
+  await sleepUntil(() => hold.signal.aborted, { timeout: 10_000 });
+  expect(hold.signal.reason).to.be.instanceOf(LockLostError);
+  if (isGroup(stage)) stage.leavesKeys = true;
+  else await stage.untilFree();
+  expect(await rejection(hold.extend(5_000))).to.be.instanceOf(LockLostError);
+  await hold[Symbol.asyncDispose]();
+}
+
+async function takenUp(stage: LockStage): Promise<void> {
+  const { client, other, kind } = stage;
+  const lost: string[] = [];
+  client.onLockLost(({ name }) => lost.push(name));
+  const hold = await stage.lock().acquire();
+  const ticket = await hold.detach();
+  expect(ticket).to.match(/^[\w.-]+$/);
+  expect(hold.isHeld).to.equal(false);
+  expect(hold.signal.aborted).to.equal(false);
+  expect(await stage.isLocked()).to.equal(true);
+  expect(await stage.lock().isHeldByThread(hold.threadId)).to.equal(false);
+  expect(await stage.blocker().tryLock(50, undefined, undefined, 1)).to.equal(false);
+  const taken = await other.attach(ticket);
+  expect(taken).to.include({ name: hold.name, isHeld: true });
+  expect(await stage.lock(other).isHeldByThread(taken.threadId)).to.equal(true);
+  if (kind.traits.fenced === true) expect(taken.token! > hold.token!).to.equal(true);
+  for (const one of [client, other, client]) {
+    expect(await rejection(one.attach(ticket))).to.be.instanceOf(LockLostError);
+  }
+  await hold.unlock();
+  await stage.untilRenewed();
+  expect(taken.isHeld).to.equal(true);
+  expect(await stage.blocker(client).tryLock(0, undefined, undefined, 1)).to.equal(false);
+  const waiting = stage.blocker(client).lock(-1, undefined, 1);
+  await stage.untilWaiting();
+  await taken.unlock();
+  await waiting;
+  await stage.blocker(client).unlock(1);
+  expect(lost).to.deep.equal([]);
+}
+
+async function notTakenUp(stage: LockStage): Promise<void> {
+  const hold = await stage.lock().acquire();
+  const startedAt = monotonicNow();
+  const ticket = await hold.detach({ leaseTime: LEASE_MS / 1_000, unit: TimeUnit.SECONDS });
+  expect(await stage.isLocked()).to.equal(true);
+  const next = await stage.lock(stage.other).acquire({ waitTime: 10_000 });
+  expect(monotonicNow() - startedAt).to.be.within(LEASE_MS - 10, 8_000);
+  expect(await rejection(stage.client.attach(ticket))).to.be.instanceOf(LockLostError);
+  expect(next.isHeld).to.equal(true);
+  await next.unlock();
+}
+
+async function shorterLease(stage: LockStage): Promise<void> {
+  const { client, other } = stage;
+  const lost: [string, string][] = [];
+  client.onLockLost(({ name }) => lost.push(['client', name]));
+  other.onLockLost(({ name }) => lost.push(['other', name]));
+  const ticket = await (await stage.lock().acquire({ leaseTime: 60_000 })).detach({ leaseTime: 60_000 });
+  await expectLease(stage, 50_000, 60_000);
+  const hold = await other.attach(ticket, { leaseTime: LEASE_MS });
+  await expectLease(stage, 1, LEASE_MS);
+  await sleepUntil(() => hold.signal.aborted, { timeout: 10_000 });
+  expect(lost).to.deep.equal([['other', hold.name]]);
+  expect(await rejection(hold.detach())).to.equal(hold.signal.reason);
+  await stage.untilFree();
+}
+
+async function goesBack(stage: LockStage): Promise<void> {
+  const { client, mortal: failing } = stage;
+  const ticket = await (await stage.lock(stage.other).acquire()).detach({ leaseTime: 30_000 });
+  stage.failing(failing, /^release /, 1);
+  // Shorter than its watchdog time-out: it is set by a command of its own.
+  expect(await rejection(failing.attach(ticket, { leaseTime: LEASE_MS }))).to.be.instanceOf(ConnectionError);
+  expect(await stage.isLocked()).to.equal(true);
+  // It is given back in the background.
+  const taken = await sleepUntil(() => client.attach(ticket).catch(() => null));
+  await stage.untilRenewed();
+  expect(taken.isHeld).to.equal(true);
+  expect(await stage.lock().isHeldByThread(taken.threadId)).to.equal(true);
+  expect(await rejection(failing.attach(ticket))).to.be.instanceOf(LockLostError);
+  await taken.unlock();
+  expect(await stage.isLocked()).to.equal(false);
+}
+
+async function keepsIt(stage: LockStage, notSetAgain: boolean, leaseTime: number): Promise<void> {
+  const { client, other } = stage;
+  const lost: string[] = [];
+  client.onLockLost(({ name }) => lost.push(name));
+  const hold = await stage.lock().acquire({ leaseTime });
+  stage.failing(client, /^change the owner /, 1);
+  if (notSetAgain) stage.failing(client, /^release /, 2);
+  expect(await rejection(hold.detach({ leaseTime: LEASE_MS }))).to.be.instanceOf(ConnectionError);
+  expect(hold.isHeld).to.equal(true);
+  await sleep(LEASE_MS + 100);
+  expect(hold.isHeld).to.equal(true);
+  expect(await stage.lock().isHeldByThread(hold.threadId)).to.equal(true);
+  await expectLease(stage, 10_000, 20_000);
+  expect(hold.signal.aborted).to.equal(false);
+  await (await other.attach(await hold.detach())).unlock();
+  expect(await stage.isLocked()).to.equal(false);
+  expect(lost).to.deep.equal([]);
 }

@@ -5,8 +5,8 @@ import { ShutdownError } from '../../lib';
 import { rejection } from '../redis/synchronizers/support';
 import { monitor, redisUrl, trackClient } from '../support';
 import { titled, type LockUnderTest } from './lockContract';
-import { useStage } from './LockStage';
-import { abortedOnWaking, monotonicNow, onServer, sleep } from './world';
+import { LATE_MS, useStage } from './LockStage';
+import { abortedOnWaking, monotonicNow, onServer, sleep, sleepUntil } from './world';
 
 /** Waiting: bounds, wake-ups, and who is told what. */
 export function lockWaits(kind: LockUnderTest): void {
@@ -27,7 +27,7 @@ export function lockWaits(kind: LockUnderTest): void {
       const unlockedAt = monotonicNow();
       await stage().blocker().unlock(1);
       await waiter;
-      expect(inAt - unlockedAt).to.be.lessThan(1_000);
+      expect(inAt - unlockedAt).to.be.lessThan(LATE_MS);
       await stage().lock().unlock(1);
     });
 
@@ -44,29 +44,9 @@ export function lockWaits(kind: LockUnderTest): void {
       await stage().blocker().unlock(1);
       expect(await goes).to.equal(reason);
       await stays;
-      expect(monotonicNow() - unlockedAt).to.be.lessThan(2_000);
+      expect(monotonicNow() - unlockedAt).to.be.lessThan(LATE_MS);
       await stage().lock().unlock(2);
     });
-
-    // The others have no order.
-    if (traits.pubsub && traits.shared !== true) {
-      it('gets in when the lease of one ends who waited before it in the same client', async () => {
-        const [holder, waiter] = [stage().blocker(stage().client), stage().lock()];
-        await stage().blocker().lock(30_000, undefined, 1);
-        const held = holder.lock(500, undefined, 1);
-        await stage().untilWaiting();
-        const waiting = waiter.lock(-1, undefined, 2);
-        await sleep(50);
-        const unlockedAt = monotonicNow();
-        await stage().blocker().unlock(1);
-        await held;
-        await waiting;
-        // Nobody unlocks, so no message is sent.
-        expect(monotonicNow() - unlockedAt).to.be.within(490, 2_500);
-        await waiter.unlock(2);
-        await stage().expectNotOwner(holder.unlock(1));
-      });
-    }
 
     onServer('one attempt does not wait, and does not subscribe', async () => {
       await stage().blocker().lock(30_000, undefined, 1);
@@ -75,7 +55,7 @@ export function lockWaits(kind: LockUnderTest): void {
       expect(await stage().lock().tryLock()).to.equal(false);
       expect(await stage().lock().tryLock(0)).to.equal(false);
       expect(await stage().lock().tryLock(-1, 1_000)).to.equal(false);
-      expect(monotonicNow() - startedAt).to.be.lessThan(2_000);
+      expect(monotonicNow() - startedAt).to.be.lessThan(LATE_MS);
       expect((await watch.sentNames()).filter((command) => command.includes('subscribe'))).to.deep.equal([]);
       await stage().blocker().unlock(1);
     });
@@ -84,10 +64,10 @@ export function lockWaits(kind: LockUnderTest): void {
       await stage().blocker().lock(30_000, undefined, 1);
       const startedAt = monotonicNow();
       expect(await stage().lock().tryLock(200, 10_000)).to.equal(false);
-      expect(monotonicNow() - startedAt).to.be.within(199, 1_200);
+      expect(monotonicNow() - startedAt).to.be.within(199, 200 + LATE_MS);
       await stage().blocker().unlock(1);
       expect(await stage().isLocked()).to.equal(false);
-      expect(await stage().lock().tryLock(200, 10_000, undefined, 1)).to.equal(true);
+      expect(await stage().lock().tryLock(5_000, 10_000, undefined, 1)).to.equal(true);
       await stage().lock().unlock(1);
     });
 
@@ -99,13 +79,13 @@ export function lockWaits(kind: LockUnderTest): void {
 
     if (single) {
       it('tryAcquire tells how long the lock still lives, and null when it took it', async () => {
-        await stage().blocker().lock(5_000, undefined, 1);
+        await stage().blocker().lock(20_000, undefined, 1);
         const ttl = await stage().lock().tryAcquire();
-        expect(ttl).to.be.within(3_000, 5_000);
+        expect(ttl).to.be.within(10_000, 20_000);
         await stage().blocker().unlock(1);
-        expect(await stage().lock().tryAcquire(4_000, undefined, 1)).to.equal(null);
+        expect(await stage().lock().tryAcquire(20_000, undefined, 1)).to.equal(null);
         const counted = traits.counted !== false;
-        if (counted) expect(await stage().lock().remainTimeToLive()).to.be.within(2_000, 4_000);
+        if (counted) expect(await stage().lock().remainTimeToLive()).to.be.within(10_000, 20_000);
         await stage().lock().unlock(1);
         if (counted) expect(await stage().lock().remainTimeToLive()).to.equal(-2);
       });
@@ -166,7 +146,7 @@ export function lockWaits(kind: LockUnderTest): void {
               return lock.unlock(i);
             }),
           );
-          await sleep(40);
+          await sleepUntil(async () => (await stage().redis.llen(`redisson_lock_queue:{${stage().name}}`)) === i + 1);
         }
         await stage().blocker().unlock(100);
         await Promise.all(waiters);
