@@ -5,6 +5,7 @@ import sinon from 'sinon';
 import {
   ConfigError,
   IllegalMonitorStateError,
+  type LockHold,
   LockLostError,
   PrefixNameMapper,
   type Redisson,
@@ -14,7 +15,10 @@ import {
 import { monitor, monotonicNow, redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 
-const WATCHDOG_MS = 900;
+/** A renewal every third of it is in time, also on a machine that stands still for two seconds. */
+const WATCHDOG_MS = 4_500;
+/** The same of a lease that ends within a test. */
+const LEASE_MS = 3_000;
 /** Field names of values: what Java makes of them with its StringCodec. */
 const FIELD = { Jack_001: '7pNoDdizVy2xY792MaFv+w', Mary_002: 'kIX2DFOX4IWct7G7K6tV9A', a: 'qwvAS12pR0CgRitaypEjUw' };
 
@@ -34,6 +38,17 @@ describe('the lock of values of a group', () => {
 
   const of = (values: string, by = client) => by.getMultiLock(group, values.split(' '));
   const time = async (field: string, owner: string) => Number(await redis.hget(group, `${field}:${owner}:expire_time`));
+
+  /** Resolves when the watchdog has renewed a hold: its lease got longer. */
+  async function untilRenewed(hold: LockHold, timeout = 10_000): Promise<void> {
+    let least = hold.remainingLeaseMs;
+    const longer = (): boolean => {
+      const before = least;
+      least = hold.remainingLeaseMs;
+      return least > before;
+    };
+    await sleepUntil(longer, { timeout, message: 'its lease gets longer: it was renewed' });
+  }
 
   describe('on the wire', () => {
     it('FM-01: each value has its owner, its count and its time, under the name that Java gives it', async () => {
@@ -156,9 +171,9 @@ describe('the lock of values of a group', () => {
       const startedAt = monotonicNow();
       await of('a b').lock(400, undefined, 1);
       // What keeps the hash beyond that.
-      await of('z').lock(-1, undefined, 2);
-      expect(await of('b c').tryLock(3_000, 5_000, undefined, 999)).to.equal(true);
-      expect(monotonicNow() - startedAt).to.be.within(395, 1_500);
+      await of('z').lock(60_000, undefined, 2);
+      expect(await of('b c').tryLock(10_000, 20_000, undefined, 999)).to.equal(true);
+      expect(monotonicNow() - startedAt).to.be.within(395, 5_000);
       await of('b c').unlock(999);
       await of('z').unlock(2);
       await redis.del(group);
@@ -196,9 +211,9 @@ describe('the lock of values of a group', () => {
 
     it('is a member of a multi-lock, with the lease of that', async () => {
       const multi = client.getMultiLock(of('a b'), client.getLock(`${group}-plain`));
-      const hold = await multi.acquire({ leaseTime: 5_000, waitTime: 1_000 });
+      const hold = await multi.acquire({ leaseTime: 30_000, waitTime: 5_000 });
       const owner = `${client.getId()}:${hold.threadId}`;
-      expect((await time(FIELD.a, owner)) - Date.now()).to.be.within(4_000, 5_000);
+      expect((await time(FIELD.a, owner)) - Date.now()).to.be.within(20_000, 30_000);
       expect(await of('b', other).tryLock()).to.equal(false);
       await hold.unlock();
       expect(await redis.exists(group, `${group}-plain`)).to.equal(0);
@@ -277,13 +292,16 @@ describe('the lock of values of a group', () => {
       const first = await of('Jack_001 Mary_002').acquire({ threadId: 1 });
       const second = await of('a Mary_002').acquire({ threadId: 1 });
       const fields = Object.values(FIELD);
-      const before = await Promise.all(fields.map((field) => time(field, owner)));
-      await sleep(WATCHDOG_MS * 1.5);
-      const after = await Promise.all(fields.map((field) => time(field, owner)));
-      after.forEach((one, i) => expect(one).to.be.greaterThan(before[i]!));
+      /** Resolves when each of them has moved. */
+      const moved = async (...names: string[]): Promise<void> => {
+        const times = () => Promise.all(names.map((field) => time(field, owner)));
+        const before = await times();
+        await sleepUntil(async () => (await times()).every((one, i) => one > before[i]!), { timeout: 10_000 });
+      };
+      await moved(...fields);
       expect([first.isHeld, second.isHeld]).to.deep.equal([true, true]);
       await first.unlock();
-      await sleep(WATCHDOG_MS * 1.5);
+      await moved(FIELD.a, FIELD.Mary_002);
       expect(second.isHeld).to.equal(true);
       expect(await of('Jack_001').isLocked()).to.equal(false);
       expect(await of('a Mary_002').isHeldByThread(1)).to.equal(true);
@@ -294,11 +312,11 @@ describe('the lock of values of a group', () => {
     it('each set has its own: one that ends is told, and frees its values only', async () => {
       const long = await of('b c').acquire({ threadId: 1 });
       const short = await of('a b').acquire({ threadId: 1, leaseTime: 200 });
-      await new Promise((resolve) => short.signal.addEventListener('abort', resolve));
+      await sleepUntil(() => short.signal.aborted);
       expect(short.signal.reason).to.be.instanceOf(LockLostError);
       expect(long.isHeld).to.equal(true);
       // A value that both have lives on; the others may take what is over.
-      expect(await of('a', other).tryLock(1_000, -1, undefined, 5)).to.equal(true);
+      expect(await of('a', other).tryLock(5_000, -1, undefined, 5)).to.equal(true);
       expect(await of('b', other).tryLock({ threadId: 5 })).to.equal(false);
       await rejection(short.unlock());
       expect(await of('b c').isHeldByThread(1)).to.equal(true);
@@ -310,10 +328,10 @@ describe('the lock of values of a group', () => {
 
     it('the watchdog leaves alone what has a lease of its own, be it of the same thread', async () => {
       const owner = `${client.getId()}:1`;
-      await of('a').lock(5_000, undefined, 1);
+      await of('a').lock(20_000, undefined, 1);
       await of('Jack_001').lock(-1, undefined, 1);
       const [leased, renewed] = [await time(FIELD.a, owner), await time(FIELD.Jack_001, owner)];
-      await sleepUntil(async () => (await time(FIELD.Jack_001, owner)) > renewed);
+      await sleepUntil(async () => (await time(FIELD.Jack_001, owner)) > renewed, { timeout: 10_000 });
       expect(await time(FIELD.a, owner)).to.equal(leased);
       await of('a').unlock(1);
       await of('Jack_001').unlock(1);
@@ -321,9 +339,9 @@ describe('the lock of values of a group', () => {
     });
 
     it('a lease that ends is no loss while another set of the thread keeps every value of it', async () => {
-      const short = await of('a b').acquire({ threadId: 1, leaseTime: 200 });
+      const short = await of('a b').acquire({ threadId: 1, leaseTime: LEASE_MS });
       const [left, right] = [await of('a x').acquire({ threadId: 1 }), await of('b y').acquire({ threadId: 1 })];
-      await sleep(400);
+      await sleep(LEASE_MS + 100);
       expect(short.isHeld).to.equal(true);
       await left.unlock();
       expect(short.isHeld).to.equal(false);
@@ -339,7 +357,7 @@ describe('the lock of values of a group', () => {
       await redis.hdel(group, FIELD.a);
       await new Promise((resolve) => lost.signal.addEventListener('abort', resolve));
       expect(kept.isHeld).to.equal(true);
-      await sleep(WATCHDOG_MS);
+      await untilRenewed(kept);
       expect(kept.isHeld).to.equal(true);
       expect(await rejection(lost.unlock())).to.be.instanceOf(LockLostError);
       expect(await of('b c').isHeldByThread(1)).to.equal(true);
@@ -361,7 +379,7 @@ describe('the lock of values of a group', () => {
 
     it('a set that is given back leaves the values of another one with the lease that they need', async () => {
       await of('a b').lock(60_000, undefined, 1);
-      await of('b').lock(5_000, undefined, 1);
+      await of('b').lock(30_000, undefined, 1);
       const waiter = of('b', other).lock(-1, undefined, 1);
       await sleepUntil(async () => (await redis.pubsub('NUMSUB', `redisson_lock__channel:{${group}}`))[1] === 1);
       await of('a b').unlock(1);
@@ -383,7 +401,7 @@ describe('the lock of values of a group', () => {
         expect(await of('a b').isHeldByThread(1)).to.equal(true);
         await of('c', other).lock(60_000, undefined, 2);
         const renewed = await of('d', other).acquire({ threadId: 2 });
-        await sleep(WATCHDOG_MS);
+        await untilRenewed(renewed);
         sinon.restore();
         expect(renewed.isHeld).to.equal(true);
         expect(await of('c').tryLock({ threadId: 3 })).to.equal(false);
@@ -399,6 +417,8 @@ describe('the lock of values of a group', () => {
   describe('many values', () => {
     /** CPU time of this process for sets inside each other, each with one value more, in ms: the best of three. */
     async function cpuOf(values: number, sets: number, step: number): Promise<number> {
+      // Nothing is renewed meanwhile.
+      const client = newClient({ lockWatchdogTimeout: 60_000 });
       const all = Array.from({ length: values + sets * step }, (_, i) => `value ${i}`);
       const locks = Array.from({ length: sets }, (_, i) => client.getMultiLock(group, all.slice(0, values + i * step)));
       let best = Infinity;
@@ -424,16 +444,7 @@ describe('the lock of values of a group', () => {
           Array.from({ length: 40_000 }, (_, i) => `value ${i}`),
         )
         .acquire();
-      let least = hold.remainingLeaseMs;
-      await sleepUntil(
-        () => {
-          const left = hold.remainingLeaseMs;
-          if (left > least) return true;
-          least = left;
-          return false;
-        },
-        { timeout: 18_000, message: 'its lease gets longer: it was renewed' },
-      );
+      await untilRenewed(hold, 18_000);
       await hold.unlock();
       expect(await redis.exists(group)).to.equal(0);
       expect(beside.isHeld).to.equal(true);
@@ -478,12 +489,18 @@ describe('the lock of values of a group', () => {
       };
       await of('a b').withLock(() => Promise.all(['a', 'a b', 'c b a'].map((values) => of(values).withLock(work))));
       expect(most).to.equal(1);
-      most = 0;
-      await of('a b').withLock(() => Promise.all(['a', 'b', 'c'].map((values) => of(values).withLock(work))));
-      expect(most).to.equal(3);
-      most = 0;
-      await client.runInThread(() => Promise.all(['a', 'b'].map((values) => of(values).withLock(work))));
-      expect(most).to.equal(2);
+      /** Work that waits for that of the others: all of it runs side by side. */
+      const meet = (count: number): (() => Promise<unknown>) => {
+        let met = 0;
+        return () => {
+          met++;
+          return sleepUntil(() => met === count, { message: `${count} side by side` });
+        };
+      };
+      const three = meet(3);
+      await of('a b').withLock(() => Promise.all(['a', 'b', 'c'].map((values) => of(values).withLock(three))));
+      const two = meet(2);
+      await client.runInThread(() => Promise.all(['a', 'b'].map((values) => of(values).withLock(two))));
       expect(await redis.exists(group)).to.equal(0);
     });
 
