@@ -16,6 +16,8 @@ describe('Semaphore: commands without an answer', () => {
     ({ redis, name } = openName('semaphore'));
   });
 
+  /** An answer takes so long, in ms: longer than the time-out, also where the process stands still for two seconds. */
+  const LATE_MS = 3_500;
   const far = (): Promise<Redisson> => farClient(proxy, name);
   const untilPermits = (permits: number): Promise<void> => untilPermitsOf(redis, name, permits);
 
@@ -23,12 +25,12 @@ describe('Semaphore: commands without an answer', () => {
     it('tells that it may have acquired, and gives back what a late answer brings', async () => {
       const semaphore = (await far()).getSemaphore(name);
       await newClient().getSemaphore(name).trySetPermits(3);
-      proxy.delay(800, 'down');
+      proxy.delay(LATE_MS, 'down');
       const error = await rejection(semaphore.acquire(2));
       expect(error).to.include({ code: 'COMMAND_TIMEOUT', mayHaveRun: true });
       expect(await redis.get(name)).to.equal('1');
       await untilPermits(3);
-      await sleep(900);
+      await sleep(LATE_MS);
       expect(await redis.get(name)).to.equal('3');
       await proxy.pass();
     });
@@ -159,10 +161,10 @@ describe('Semaphore: commands without an answer', () => {
     it('does not create a semaphore by giving permits back', async () => {
       const semaphore = (await far()).getSemaphore(name);
       await redis.set(name, 1);
-      proxy.delay(700, 'down');
+      proxy.delay(LATE_MS, 'down');
       expect(await rejection(semaphore.acquire())).to.include({ code: 'COMMAND_TIMEOUT' });
       await redis.del(name);
-      await sleep(800);
+      await sleep(LATE_MS);
       await proxy.pass();
       await semaphore.availablePermits();
       expect(await redis.exists(name)).to.equal(0);
