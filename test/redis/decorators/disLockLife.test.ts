@@ -46,7 +46,7 @@ describe('@DisLock: the life of the lock', () => {
     const error = await rejection(new Job().run());
     expect(error).to.be.instanceOf(LockLostError).with.property('message').that.includes('maxRenewTimes');
     // While the method runs it is left to expire, which no second renewal has put off.
-    expect(left).to.be.within(1, 3_000);
+    expect(left).to.be.within(1, 3_750);
     expect(lost).to.deep.equal([name]);
   });
 
