@@ -132,11 +132,12 @@ describe('holds by ticket', () => {
 
   it('whose attach() could not set its shorter lease goes back: the ticket stays valid', async () => {
     const ticket = await (await near.getLock(name).acquire()).detach({ leaseTime: 120_000 });
-    proxy.delay(300, 'down');
+    proxy.delay(60_000, 'down');
     const attaching = rejection(far.attach(ticket, { leaseTime: 60_000 }));
     await sleepUntil(async () => (await redis.hkeys(name))[0]?.startsWith(far.getId()) === true);
     // The ticket is used; the lease is not to be set.
     proxy.blackhole('up');
+    proxy.deliver();
     expect(await attaching)
       .to.have.property('code')
       .oneOf(UNANSWERED);
