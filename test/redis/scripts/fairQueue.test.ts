@@ -376,9 +376,7 @@ describe('fair lock scripts: the queue', () => {
     });
 
     it('behind a dead one is not lifted by it', async () => {
-      await fair.acquire('A');
-      await fair.acquire('dead');
-      await fair.acquire('C');
+      await fair.acquireAll('A', 'dead', 'C');
       fair.now += 34_000;
       await fair.acquire('C');
       await fair.expectQueue({ dead: 1_000, C: 35_000 });

@@ -40,10 +40,12 @@ describe('Semaphore: commands without an answer', () => {
       const client = await far();
       const semaphore = client.getSemaphore(name);
       await newClient().getSemaphore(name).trySetPermits(3);
-      proxy.delay(200, 'down');
+      proxy.delay(60_000, 'down');
       const acquiring = rejection(semaphore.acquire(2));
       await sleepUntil(async () => (await redis.get(name)) === '1');
-      await client.shutdown();
+      const closing = client.shutdown();
+      proxy.deliver();
+      await closing;
       expect(await acquiring).to.include({ code: 'SHUTDOWN' });
       await untilPermits(3);
       await proxy.pass();
