@@ -41,13 +41,14 @@ export function permitHoldSuite(): void {
     });
   }
 
-  it('are ordinary permits, renewed, and released once', async () => {
+  it('are ordinary permits, renewed for longer than their lease, and released once', async () => {
     const { semaphore, other } = await stage();
     const hold = await semaphore.acquireHold({ permits: 2 });
     expect(hold).to.include({ permits: 2, isHeld: true });
     expect(hold.ids).to.have.length(2);
     for (const id of hold.ids) expect(id).to.match(/^[0-9a-f]{32}$/);
-    for (const id of hold.ids) await renewed(other, id);
+    // A renewal comes at each third of the lease.
+    for (const id of [...hold.ids, hold.ids[0]!]) await renewed(other, id);
     expect(hold).to.include({ isHeld: true });
     expect(hold.signal.aborted).to.equal(false);
     expect(await other.availablePermits()).to.equal(1);
