@@ -96,7 +96,7 @@ describe('TcpProxy', () => {
   });
 
   it('delivers at once what it has delayed, and delays no more', async () => {
-    const client = connect({ commandTimeout: 9_000 });
+    const client = connect();
     await client.ping();
     proxy.delay(60_000, 'down');
     const { bytesDown } = proxy.stats;
