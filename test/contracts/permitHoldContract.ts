@@ -12,8 +12,8 @@ import {
 import { newClient, openName, rejection } from '../redis/synchronizers/support';
 import { sleep, sleepUntil } from './world';
 
-/** Long enough for a busy machine, short enough to wait for. */
-const WATCHDOG_MS = 900;
+/** Long enough for a machine that stands still for two seconds; a third of it is short enough to wait for. */
+const WATCHDOG_MS = 4_500;
 
 /** Permits that are held as objects: `acquireHold` and `withPermits` of the semaphore with leased permits. */
 export function permitHoldSuite(): void {
@@ -31,13 +31,24 @@ export function permitHoldSuite(): void {
     expect(await semaphore.acquiredPermits()).to.equal(0);
   }
 
+  /** Resolves when the permit was renewed: it lives longer than it did. */
+  async function renewed(semaphore: RPermitExpirableSemaphore, id: string): Promise<void> {
+    let left = await semaphore.getLeaseTime(id);
+    await sleepUntil(async () => {
+      const before = left;
+      left = await semaphore.getLeaseTime(id);
+      return left > before;
+    });
+  }
+
   it('are ordinary permits, renewed for longer than their lease, and released once', async () => {
     const { semaphore, other } = await stage();
     const hold = await semaphore.acquireHold({ permits: 2 });
     expect(hold).to.include({ permits: 2, isHeld: true });
     expect(hold.ids).to.have.length(2);
     for (const id of hold.ids) expect(id).to.match(/^[0-9a-f]{32}$/);
-    await sleep(2.5 * WATCHDOG_MS);
+    // A renewal comes at each third of the lease.
+    for (const id of [...hold.ids, hold.ids[0]!]) await renewed(other, id);
     expect(hold).to.include({ isHeld: true });
     expect(hold.signal.aborted).to.equal(false);
     expect(await other.availablePermits()).to.equal(1);
@@ -116,7 +127,7 @@ export function permitHoldSuite(): void {
     let seen: PermitHold | undefined;
     const result = await semaphore.withPermits(2, async (hold) => {
       seen = hold;
-      await sleep(1.5 * WATCHDOG_MS);
+      await renewed(other, hold.ids[0]!);
       expect(await other.availablePermits()).to.equal(1);
       return 'done';
     });
@@ -190,11 +201,11 @@ export function permitHoldSuite(): void {
     const plain = newClient().getSemaphore(`${name}:plain`);
     await plain.trySetPermits(1);
     let inner: LockHold | undefined;
-    const work = semaphore.withPermits(1, async () => {
-      await sleep(1.5 * WATCHDOG_MS);
+    const work = semaphore.withPermits(1, async (hold) => {
+      await renewed(other, hold.ids[0]!);
       await client.getLock(`${name}:inner`).withLock((hold) => (inner = hold));
     });
-    const counted = client.getSemaphore(plain.name).withPermits(1, () => sleep(WATCHDOG_MS));
+    const counted = client.getSemaphore(plain.name).withPermits(1, () => sleep(900));
     await sleepUntil(async () => (await other.acquiredPermits()) === 1 && (await plain.availablePermits()) === 0);
     const closing = client.shutdown({ drain: 20_000 });
     expect(await rejection(semaphore.acquireHold())).to.be.instanceOf(ShutdownError);
@@ -203,7 +214,7 @@ export function permitHoldSuite(): void {
     await expectAllBack(other);
     expect(await plain.availablePermits()).to.equal(1);
     await plain.delete();
-    const left = newClient({ lockWatchdogTimeout: WATCHDOG_MS });
+    const left = newClient({ lockWatchdogTimeout: 900 });
     const hold = await left.getPermitExpirableSemaphore(name).acquireHold();
     await left.shutdown();
     expect(hold.signal.reason).to.be.instanceOf(LockLostError);

@@ -14,7 +14,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       await semaphore.trySetPermits(1);
       const startedAt = monotonicNow();
       expect(await semaphore.tryAcquire(2, 150)).to.equal(undefined);
-      expect(monotonicNow() - startedAt).to.be.within(149, 1_500);
+      expect(monotonicNow() - startedAt).to.be.within(149, 5_000);
       await untilListening(redis, channel, 0);
       expect(await semaphore.availablePermits()).to.equal(1);
     });
@@ -74,12 +74,12 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       const { name, semaphore } = stage();
       await semaphore.trySetPermits(1);
       const proxy = await TcpProxy.start(redisUrl());
-      const far = make(newClient({ url: proxy.url }), name);
+      const far = make(newClient({ url: proxy.url, timeout: 10_000 }), name);
       await far.availablePermits();
-      proxy.delay(600, 'down');
+      proxy.delay(3_000, 'down');
       const startedAt = monotonicNow();
       expect(await far.tryAcquire(1, 50)).to.equal(undefined);
-      expect(monotonicNow() - startedAt).to.be.below(590);
+      expect(monotonicNow() - startedAt).to.be.below(2_990);
       await semaphore.release(await semaphore.acquire());
       expect(await semaphore.availablePermits()).to.equal(1);
       await proxy.pass();
@@ -145,7 +145,7 @@ export function semaphoreWaitSuite(make: SemaphoreFactory, stage: () => Semaphor
       await make(newClient(), name).release(taken);
       const wokenAt = monotonicNow();
       await waiting;
-      expect(monotonicNow() - wokenAt).to.be.below(2_500);
+      expect(monotonicNow() - wokenAt).to.be.below(5_000);
     });
 
     onServer('waits on over a restart of Redis', async () => {

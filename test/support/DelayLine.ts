@@ -13,6 +13,13 @@ export class DelayLine {
     }
   }
 
+  /** Runs all that waits, now. */
+  flush(): void {
+    const due = [...this.#waiting];
+    this.clear();
+    for (const { action } of due) action();
+  }
+
   clear(): void {
     this.#cancel?.();
     this.#cancel = undefined;

@@ -56,6 +56,12 @@ export class ProxiedConnection {
     });
   }
 
+  /** Passes on what is delayed now. */
+  deliver(): void {
+    this.#queues.up.flush();
+    this.#queues.down.flush();
+  }
+
   /** Ends both sides at once. */
   destroy(): void {
     this.#queues.up.clear();

@@ -105,6 +105,12 @@ export class TcpProxy {
     for (const one of both(direction)) this.#delay[one] = ms;
   }
 
+  /** No delay any more, for what is on its way neither. */
+  deliver(): void {
+    this.delay(0);
+    for (const connection of this.#connections) connection.deliver();
+  }
+
   /** Stops listening: whoever connects gets ECONNREFUSED. Open connections stay; `cut()` ends them. */
   refuse(): void {
     // Stops listening at once; its "close" event would wait for the connections, which may stay.

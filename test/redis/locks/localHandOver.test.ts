@@ -129,11 +129,12 @@ for (const { what, sha, values } of KINDS) {
       await lockOf(client).isLocked();
       await first.unlock();
       const second = await waiting[0]!;
-      proxy.delay(300, 'up');
+      proxy.delay(60_000, 'up');
       const unlocked = second.unlock().catch((error: unknown) => error);
       const third = await waiting[1]!;
       await redis.del(name);
       expect(third.isHeld).to.equal(true);
+      proxy.deliver();
       expect(await unlocked).to.be.instanceOf(LockLostError);
       expect(third.signal.aborted).to.equal(true);
       expect(await third.unlock().catch((error: unknown) => error)).to.be.instanceOf(LockLostError);

@@ -13,6 +13,8 @@ import { monitor, redisUrl, RedisServer, sleep, sleepUntil, TcpProxy, trackClien
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 
 const EVAL = { command: /\beval(sha)?\b/i };
+/** A connection that was silent while the process stood still may be given up before its command is. */
+const UNANSWERED = ['COMMAND_TIMEOUT', 'CONNECTION'];
 
 describe('holds by ticket', () => {
   let proxy: TcpProxy;
@@ -62,7 +64,10 @@ describe('holds by ticket', () => {
   it('whose detach() got no reply at all is of nobody: the lock is released', async () => {
     const hold = await far.getLock(name).acquire();
     proxy.blackhole('down');
-    expect(await rejection(hold.detach())).to.include({ code: 'COMMAND_TIMEOUT', mayHaveRun: true });
+    expect(await rejection(hold.detach()))
+      .to.include({ mayHaveRun: true })
+      .and.has.property('code')
+      .oneOf(UNANSWERED);
     expect(hold.isHeld).to.equal(false);
     expect(hold.signal.aborted).to.equal(false);
     await proxy.pass();
@@ -127,12 +132,15 @@ describe('holds by ticket', () => {
 
   it('whose attach() could not set its shorter lease goes back: the ticket stays valid', async () => {
     const ticket = await (await near.getLock(name).acquire()).detach({ leaseTime: 120_000 });
-    proxy.delay(300, 'down');
+    proxy.delay(60_000, 'down');
     const attaching = rejection(far.attach(ticket, { leaseTime: 60_000 }));
     await sleepUntil(async () => (await redis.hkeys(name))[0]?.startsWith(far.getId()) === true);
     // The ticket is used; the lease is not to be set.
     proxy.blackhole('up');
-    expect(await attaching).to.include({ code: 'COMMAND_TIMEOUT' });
+    proxy.deliver();
+    expect(await attaching)
+      .to.have.property('code')
+      .oneOf(UNANSWERED);
     expect(await redis.exists(name)).to.equal(1);
     await proxy.pass();
     proxy.cut();
@@ -162,7 +170,10 @@ describe('holds by ticket', () => {
       const lock = kind === 'plain' ? near.getLock(name) : near.getFencedLock(`${name}:fenced`);
       const ticket = await (await lock.acquire()).detach();
       proxy.blackhole('down');
-      expect(await rejection(far.attach(ticket))).to.include({ code: 'COMMAND_TIMEOUT', mayHaveRun: true });
+      expect(await rejection(far.attach(ticket)))
+        .to.include({ mayHaveRun: true })
+        .and.has.property('code')
+        .oneOf(UNANSWERED);
       expect(await redis.hlen(lock.name)).to.equal(1);
       await proxy.pass();
       proxy.cut();

@@ -12,9 +12,6 @@ import { PUBLISH_COMMAND } from '../../../lib/scripts/Script';
 import { prefixName } from '../../../lib/util/names';
 import { ownerOf, type ScriptBench, shortened } from './ScriptBench';
 
-/** Numbers that stand for ms may be off by what the machine takes between two commands. */
-const TOLERANCE_MS = 250;
-
 /** The fair lock's scripts by short names, with a clock that stands still unless it is moved. */
 export class FairBench {
   wait = 5_000;
@@ -55,6 +52,18 @@ export class FairBench {
 
   acquire(owner: string, count = 1): Promise<AcquireReply> {
     return this.#bench.run(acquireFairLock, this.keys(), this.args(owner, count));
+  }
+
+  /** Sends the attempts of all of them at once: no time passes for Redis between two of them. */
+  async acquireAll(...owners: string[]): Promise<void> {
+    await Promise.all(owners.map((owner) => this.acquire(owner)));
+  }
+
+  /** An attempt while the lock has so many ms left, which lives on afterwards: no pause of the machine ends it. */
+  async acquireWhile(left: number, owner: string): Promise<AcquireReply> {
+    const { redis, name } = this.#bench;
+    const sent = [redis.pexpire(name, left), this.acquire(owner), redis.pexpire(name, 30_000)] as const;
+    return (await Promise.all(sent))[1];
   }
 
   tryAcquire(owner: string, count = 1): Promise<AcquireReply> {
@@ -104,7 +113,9 @@ export class FairBench {
   async expectTtl(reply: Promise<AcquireReply>, ttl: number): Promise<void> {
     const answer = await reply;
     expect(answer).to.include({ acquired: false });
-    expect(answer).to.have.property('ttl').closeTo(ttl, TOLERANCE_MS);
+    expect(answer)
+      .to.have.property('ttl')
+      .within(...this.#bench.left(ttl));
   }
 
   /** The queue holds these, in order, with scores so many ms after the clock's time. */
@@ -114,7 +125,7 @@ export class FairBench {
     expect(await redis.zcard(this.timeouts)).to.equal(Object.keys(expected).length);
     for (const [owner, ahead] of Object.entries(expected)) {
       const score = await this.scoreOf(owner);
-      expect(score - this.now, `score of ${owner}`).to.be.closeTo(ahead, TOLERANCE_MS);
+      expect(score - this.now, `score of ${owner}`).to.be.within(...this.#bench.left(ahead));
     }
   }
 

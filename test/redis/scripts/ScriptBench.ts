@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../../../lib/scripts/Script';
-import { redisUrl, trackClient, uniqueName } from '../../support';
+import { monotonicNow, redisUrl, trackClient, uniqueName } from '../../support';
 
 /** What may be given to {@link ScriptBench.run}. */
 export interface BenchOptions {
@@ -33,6 +33,7 @@ export class ScriptBench {
   /** The time of the server for the scripts, epoch ms: a clock that stands still unless it is moved. @default its own */
   now: number | undefined;
   readonly #listener: Redis;
+  readonly #openedAt = monotonicNow();
   readonly #messages: string[] = [];
 
   private constructor(name: string, redis: Redis, listener: Redis) {
@@ -49,6 +50,14 @@ export class ScriptBench {
     const redis = trackClient(new Redis(redisUrl()));
     const listener = trackClient(new Redis(redisUrl()));
     return new ScriptBench(uniqueName(prefix), redis, listener);
+  }
+
+  /**
+   * The bounds of what Redis may say is left of so many ms, which it rounds. They grow with the time that the test has
+   * taken: a machine may stand still between two commands.
+   */
+  left(ms: number): [least: number, most: number] {
+    return [ms - (monotonicNow() - this.#openedAt) - 1, ms + 1];
   }
 
   /** Records from now on what is sent on the channels that match, by default all of this name, and on no other. */

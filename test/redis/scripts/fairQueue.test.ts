@@ -1,6 +1,5 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { sleep } from '../../support';
 import { FairBench } from './FairBench';
 import { ownerOf, useBench } from './ScriptBench';
 
@@ -59,9 +58,7 @@ describe('fair lock scripts: the queue', () => {
 
     it('drops dead heads, one after the other, and leaves the scores of the others alone', async () => {
       fair.wait = 100;
-      await fair.acquire('A');
-      await fair.acquire('B');
-      await fair.acquire('C');
+      await fair.acquireAll('A', 'B', 'C');
       fair.now += 30_150;
       await fair.expectTtl(fair.acquire('D'), 29_100);
       await fair.expectQueue({ C: 50, D: 30_100 });
@@ -126,7 +123,7 @@ describe('fair lock scripts: the queue', () => {
       await queueUp('F', 'J:1', 'L');
       await fair.acquire('L');
       fair.now += 500;
-      await fair.expectTtl(fair.acquire('L'), 2_600);
+      await fair.expectTtl(fair.acquire('L'), 2_500);
       fair.now += 2_550;
       // It has tried on since it was told, and is in as soon as somebody of ours has dropped F.
       await fair.acquire('L');
@@ -262,52 +259,54 @@ describe('fair lock scripts: the queue', () => {
         const { redis } = bench();
         await redis.del(bench().name, fair.queue, fair.timeouts);
         fair.wait = wait;
-        fair.lease = 1_000;
         await fair.acquire('A');
-        await fair.acquire('B');
+        await fair.acquireWhile(1_000, 'B');
         for (let round = 0; round < 5; round++) {
-          const reply = await fair.acquire('B');
+          const reply = await fair.acquireWhile(1_000, 'B');
           if (reply.acquired) throw new Error('B got in');
           const left = (await fair.scoreOf('B')) - fair.now;
           expect(left - reply.ttl, `wait ${wait}`).to.be.at.least(Math.min(999, left / 2 - 1));
           fair.now += reply.ttl;
-          await redis.pexpire(bench().name, 1_000);
         }
         expect(await fair.order()).to.deep.equal(['B']);
       }
     });
 
     it('gets in in its turn however long the holder goes on, by its own attempts alone', async () => {
-      // It may come back as late as half a wait before its score passes: room for a machine that is busy.
       fair.wait = 1_500;
-      fair.lease = 300;
-      fair.now = Date.now();
+      const startedAt = fair.now;
       await fair.acquire('A');
-      const entered: string[] = [];
-      const comeBackUntilIn = async (owner: string): Promise<void> => {
-        fair.now = Date.now();
-        const reply = await fair.acquire(owner);
-        if (!reply.acquired) return sleep(reply.ttl).then(() => comeBackUntilIn(owner));
-        entered.push(owner);
-        await fair.release(owner);
-      };
       const owners = ['B', 'C', 'D'];
-      const inside = Promise.all(owners.map(comeBackUntilIn));
+      const entered: string[] = [];
+      const due = new Map(owners.map((owner) => [owner, startedAt]));
+      /** The next one comes when it was told to, a little late, as timers are. */
+      const comeBack = async (before = Infinity): Promise<boolean> => {
+        const [owner, at] = [...due].reduce((one, other) => (other[1] < one[1] ? other : one));
+        if (at > before) return false;
+        fair.now = at;
+        // The holder has a lease of 300 ms, and renews it every 100 ms.
+        const reply = await (before < Infinity
+          ? fair.acquireWhile(300 - ((at - startedAt) % 100), owner)
+          : fair.acquire(owner));
+        if (!reply.acquired) due.set(owner, at + reply.ttl + 20);
+        else {
+          due.delete(owner);
+          entered.push(owner);
+          await fair.release(owner);
+        }
+        return due.size > 0;
+      };
       // the last one's score would have passed after 4.8 s
-      for (let renewal = 0; renewal < 52; renewal++) {
-        await bench().redis.pexpire(bench().name, fair.lease);
-        await sleep(100);
-      }
+      while (await comeBack(startedAt + 5_200));
       expect(await fair.order()).to.deep.equal(owners);
-      fair.now = Date.now();
       await fair.release('A');
-      await inside;
+      while (await comeBack());
       expect(entered).to.deep.equal(owners);
     });
 
     it('is not purged by one behind it that comes at the same moment, when the one before it has got in', async () => {
       Object.assign(fair, { wait: 1_500, lease: 300 });
-      for (const owner of ['A', 'B', 'C', 'D']) await fair.acquire(owner);
+      await fair.acquireAll('A', 'B', 'C', 'D');
       // the holder went on for a while, but not for half a wait
       fair.now += 600;
       await fair.release('A');
@@ -377,9 +376,7 @@ describe('fair lock scripts: the queue', () => {
     });
 
     it('behind a dead one is not lifted by it', async () => {
-      await fair.acquire('A');
-      await fair.acquire('dead');
-      await fair.acquire('C');
+      await fair.acquireAll('A', 'dead', 'C');
       fair.now += 34_000;
       await fair.acquire('C');
       await fair.expectQueue({ dead: 1_000, C: 35_000 });
@@ -405,7 +402,6 @@ describe('fair lock scripts: the queue', () => {
     });
 
     it('FL-06 testLockAcquiredBooleanTimeoutDrift_Descrete', async () => {
-      fair.lease = 500;
       await fair.expectAcquired(fair.tryAcquire('I'));
       expect(await fair.tryAcquire('W1')).to.include({ acquired: false });
       expect(await fair.tryAcquire('W2')).to.include({ acquired: false });
@@ -413,7 +409,8 @@ describe('fair lock scripts: the queue', () => {
       await fair.expectAcquired(fair.tryAcquire('W1'));
       for (const owner of ['W3', 'W2', 'W3']) expect(await fair.tryAcquire(owner)).to.include({ acquired: false });
       await fair.expectQueue({});
-      await sleep(600);
+      // The lease ends.
+      await bench().redis.del(bench().name);
       await fair.expectAcquired(fair.tryAcquire('W3'));
       await fair.expectQueue({});
     });
@@ -431,14 +428,12 @@ describe('fair lock scripts: the queue', () => {
     });
 
     it('FL-08 testAbandonedTimeoutDrift_Descrete', async () => {
-      fair.lease = 500;
       fair.wait = 100;
       await fair.expectAcquired(fair.acquire('I'));
-      await fair.expectTtl(fair.acquire('W1'), 500);
-      await fair.expectTtl(fair.acquire('W2'), 350);
-      await fair.expectTtl(fair.acquire('W3'), 400);
-      await sleep(600);
-      fair.now += 800;
+      for (const owner of ['W1', 'W2', 'W3']) expect(await fair.acquire(owner)).to.include({ acquired: false });
+      // The lease ends, and then all of them are late.
+      await bench().redis.del(bench().name);
+      fair.now += 30_300;
       await fair.expectAcquired(fair.acquire('W3'));
       await fair.expectQueue({});
     });

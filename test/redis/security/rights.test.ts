@@ -6,10 +6,14 @@ import { Inspector } from '../../../lib/operators/inspection';
 import { ALL_KINDS, KINDS } from '../../../lib/kinds/allKinds';
 import { RedisServer, sleepUntil, trackClient } from '../../support';
 import { refusals, rulesOf } from '../../support/securityPage';
-import { WORKLOADS } from './workloads';
+import { HOLDS, WORKLOADS } from './workloads';
 
 /** A workload that waits for a message that cannot come is not waited for longer, in ms. */
 const STUCK_MS = 2_500;
+/** The same where all messages should come: the machine may stand still for two seconds. */
+const PATIENT_MS = 10_000;
+/** The watchdog time-out, in ms: no lease runs out while the machine stands still. */
+const WATCHDOG_MS = 6_000;
 
 describe('docs/security.md: a user with the rights of the page and no others', function () {
   this.timeout(60_000);
@@ -30,19 +34,20 @@ describe('docs/security.md: a user with the rights of the page and no others', f
   async function tryOut(
     kind: keyof typeof WORKLOADS,
     rules: readonly string[],
+    stuckMs = STUCK_MS,
   ): Promise<{ refused: string[]; failure?: unknown }> {
     await admin.call('acl', 'setuser', 'service', 'reset', 'on', '>secret', ...rules);
     await admin.call('acl', 'log', 'reset');
     const url = `redis://service:secret@127.0.0.1:${server.port}`;
-    const [a, b] = [1, 2].map(() => Redisson.create({ url, lockWatchdogTimeout: 600 })) as [Redisson, Redisson];
+    const [a, b] = [1, 2].map(() => Redisson.create({ url, lockWatchdogTimeout: WATCHDOG_MS })) as [Redisson, Redisson];
     const untilWaiting = async (): Promise<void> => {
       const listening = async (): Promise<boolean> => ((await admin.pubsub('CHANNELS')) as string[]).length > 0;
-      await sleepUntil(listening, { timeout: STUCK_MS });
+      await sleepUntil(listening, { timeout: stuckMs });
     };
     let failure: unknown;
     let timer: NodeJS.Timeout | undefined;
     const stuck = new Promise((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`${kind} is stuck`)), 2 * STUCK_MS);
+      timer = setTimeout(() => reject(new Error(`${kind} is stuck`)), 2 * stuckMs);
     });
     const work = WORKLOADS[kind]({ a, b, url, untilWaiting });
     try {
@@ -64,7 +69,8 @@ describe('docs/security.md: a user with the rights of the page and no others', f
 
     it(`${kind}: they are enough`, async () => {
       if (kind === 'inspection') await populate();
-      expect(await tryOut(kind, [...rulesOf('connection'), ...rulesOf(block)])).to.deep.equal({ refused: [] });
+      const rules = [...rulesOf('connection'), ...rulesOf(block)];
+      expect(await tryOut(kind, rules, PATIENT_MS)).to.deep.equal({ refused: [] });
     });
 
     if (kind === 'multi' || kind === 'red') continue;
@@ -78,6 +84,27 @@ describe('docs/security.md: a user with the rights of the page and no others', f
       }
     });
   }
+
+  it('all kinds that are renewed: they are enough for that', async () => {
+    await admin.call('acl', 'log', 'reset');
+    const renewed = async (kind: keyof typeof HOLDS): Promise<void> => {
+      const rules = [...rulesOf('connection'), ...rulesOf(blockOf(KINDS[kind]))];
+      await admin.call('acl', 'setuser', kind, 'reset', 'on', '>secret', ...rules);
+      const url = `redis://${kind}:secret@127.0.0.1:${server.port}`;
+      const client = trackClient(Redisson.create({ url, lockWatchdogTimeout: WATCHDOG_MS }));
+      const hold = await HOLDS[kind](client, `app:${kind}`);
+      let left = await admin.pttl(`app:${kind}`);
+      const livesLonger = async (): Promise<boolean> => {
+        const before = left;
+        left = await admin.pttl(`app:${kind}`);
+        return left > before;
+      };
+      await sleepUntil(livesLonger, { message: `${kind} is renewed` });
+      await hold.unlock();
+    };
+    await Promise.all((Object.keys(HOLDS) as (keyof typeof HOLDS)[]).map(renewed));
+    expect(refusals(await admin.call('acl', 'log'))).to.deep.equal([]);
+  });
 
   // EVALSHA only comes from the second use of a script on.
   it('inspection: none of its commands is too many', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ObjectKind, type RedissonClient, type RLock, TimeUnit } from '../../../lib';
+import { type LockHold, type ObjectKind, type RedissonClient, type RLock, TimeUnit } from '../../../lib';
 import { Inspector } from '../../../lib/operators/inspection';
 
 /** Two clients of a user that has the rights of the page and no more, and a look at what others cannot do. */
@@ -11,7 +11,7 @@ export interface Stage {
   untilWaiting(): Promise<void>;
 }
 
-/** All that a kind of object is for: taking, waiting, waking, renewing, handing over, aborting, giving back, force. */
+/** All that a kind of object is for but renewing: taking, waiting, waking, handing over, aborting, giving back, force. */
 export type Workload = (stage: Stage) => Promise<void>;
 
 /** Awaited later, or never where something else fails first. */
@@ -26,8 +26,6 @@ function lockWorkload(lockOf: LockOf): Workload {
   return async (stage) => {
     const [mine, theirs] = [lockOf(stage.a), lockOf(stage.b)];
     const first = await mine.acquire();
-    // Longer than a third of the watchdog's time: it is renewed.
-    await sleep(250);
     // Two in one client: the lock is handed on.
     const waiting = [quiet(theirs.acquire()), quiet(theirs.acquire())];
     await stage.untilWaiting();
@@ -84,7 +82,6 @@ const readWrite: Workload = async (stage) => {
   await observed((client) => client.getReadWriteLock('app:x').writeLock())(stage);
   await observed((client) => client.getReadWriteLock('app:x').readLock())(stage);
   const readers = [await a.readLock().acquire(), await b.readLock().acquire()];
-  await sleep(250);
   const writer = quiet(a.writeLock().acquire());
   await stage.untilWaiting();
   for (const reader of readers) await reader.unlock();
@@ -100,7 +97,6 @@ const readWrite: Workload = async (stage) => {
 function nonReentrant(lockOf: LockOf): Workload {
   return async (stage) => {
     const hold = await lockOf(stage.a).acquire();
-    await sleep(250);
     const waiting = quiet(lockOf(stage.b).acquire());
     await stage.untilWaiting();
     await hold.unlock();
@@ -112,9 +108,28 @@ function nonReentrant(lockOf: LockOf): Workload {
 const members: Workload = async ({ a }) => {
   for (const lock of [a.getMultiLock(a.getLock('app:x'), a.getLock('app:y')), a.getRedLock(a.getLock('app:z'))]) {
     const hold = await lock.acquire();
-    await sleep(250);
     await hold.unlock();
   }
+};
+
+/** A hold of each kind that the watchdog renews. */
+export const HOLDS: Readonly<
+  Record<
+    Exclude<ObjectKind, 'semaphore' | 'permit' | 'latch'>,
+    (client: RedissonClient, name: string) => Promise<LockHold>
+  >
+> = {
+  lock: (client, name) => client.getLock(name).acquire(),
+  fair: (client, name) => client.getFairLock(name).acquire(),
+  fenced: (client, name) => client.getFencedLock(name).acquire(),
+  spin: (client, name) => client.getSpinLock(name).acquire(),
+  nonReentrant: (client, name) => client.getNonReentrantLock(name).acquire(),
+  nonReentrantFair: (client, name) => client.getNonReentrantFairLock(name).acquire(),
+  read: (client, name) => client.getReadWriteLock(name).readLock().acquire(),
+  write: (client, name) => client.getReadWriteLock(name).writeLock().acquire(),
+  multi: (client, name) => client.getMultiLock(client.getLock(name), client.getLock(`${name}:2`)).acquire(),
+  red: (client, name) => client.getRedLock(client.getLock(name)).acquire(),
+  group: (client, name) => client.getMultiLock(name, ['a', 'b']).acquire(),
 };
 
 /** What each kind is for. The test runs it with the rights of the kind's block in docs/security.md. */
@@ -133,7 +148,6 @@ export const WORKLOADS: Readonly<Record<ObjectKind | 'inspection', Workload>> = 
   spin: async (stage) => {
     const lock = stage.a.getSpinLock('app:x');
     const hold = await lock.acquire();
-    await sleep(250);
     const waiting = quiet(stage.b.getSpinLock('app:x').acquire());
     await sleep(50);
     await hold.unlock();

@@ -95,6 +95,17 @@ describe('TcpProxy', () => {
     expect(monotonicNow() - started).to.be.greaterThan(30);
   });
 
+  it('delivers at once what it has delayed, and delays no more', async () => {
+    const client = connect();
+    await client.ping();
+    proxy.delay(60_000, 'down');
+    const { bytesDown } = proxy.stats;
+    const late = client.echo('late');
+    await sleepUntil(() => proxy.stats.bytesDown > bytesDown);
+    proxy.deliver();
+    expect(await Promise.all([late, client.echo('next')])).to.deep.equal(['late', 'next']);
+  });
+
   it('refuses, and accepts again on the same port', async () => {
     const client = connect();
     await client.ping();

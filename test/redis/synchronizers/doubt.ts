@@ -4,11 +4,11 @@ import { sleepUntil, type TcpProxy } from '../../support';
 import { newClient } from './support';
 
 /**
- * A client behind the proxy, with a short time-out. It is connected and its scripts are loaded, so that the next command
+ * A client behind the proxy, with a short time-out unless another is given. It is connected and its scripts are loaded, so that the next command
  * is the script itself: what the proxy swallows or delays is an acquisition or a release, and nothing before it.
  */
-export async function farClient(proxy: TcpProxy, name: string): Promise<Redisson> {
-  const client = newClient({ url: proxy.url, timeout: 500, retryAttempts: 2 });
+export async function farClient(proxy: TcpProxy, name: string, timeout = 500): Promise<Redisson> {
+  const client = newClient({ url: proxy.url, timeout, retryAttempts: 2 });
   const [plain, leased] = [client.getSemaphore(`${name}:1`), client.getPermitExpirableSemaphore(`${name}:2`)];
   await plain.releaseIfExists();
   await plain.addPermits(1);
