@@ -118,6 +118,11 @@ export class FairBench {
       .within(...this.#bench.left(ttl));
   }
 
+  /** It is queued, and attempts again when the lock expires, but at half of its own wait at the latest. */
+  expectQueued(reply: Promise<AcquireReply>, ttl: number): Promise<void> {
+    return this.expectTtl(reply, Math.min(ttl, Math.max(this.wait / 2, 1_000)));
+  }
+
   /** The queue holds these, in order, with scores so many ms after the clock's time. */
   async expectQueue(expected: Readonly<Record<string, number>>): Promise<void> {
     const { redis } = this.#bench;

@@ -22,8 +22,8 @@ describe('fair lock scripts', () => {
 
     it('queues behind the holder, and once only', async () => {
       await fair.acquire('A');
-      await fair.expectTtl(fair.acquire('B'), 30_000);
-      await fair.expectTtl(fair.acquire('B'), 30_000);
+      await fair.expectQueued(fair.acquire('B'), 30_000);
+      await fair.expectQueued(fair.acquire('B'), 30_000);
       await fair.expectQueue({ B: 35_000 });
       expect(await bench().redis.pttl(fair.queue)).to.equal(-1);
       expect(await bench().redis.pttl(fair.timeouts)).to.equal(-1);
@@ -32,9 +32,9 @@ describe('fair lock scripts', () => {
     it('has the scores of the protocol for the default wait', async () => {
       fair.wait = 300_000;
       await fair.acquire('A');
-      await fair.expectTtl(fair.acquire('B'), 30_000);
-      await fair.expectTtl(fair.acquire('C'), 30_000);
-      await fair.expectTtl(fair.acquire('B'), 30_000);
+      await fair.expectQueued(fair.acquire('B'), 30_000);
+      await fair.expectQueued(fair.acquire('C'), 30_000);
+      await fair.expectQueued(fair.acquire('B'), 30_000);
       await fair.expectQueue({ B: 330_000, C: 630_000 });
     });
 
@@ -43,7 +43,7 @@ describe('fair lock scripts', () => {
       await fair.acquire('A');
       await fair.acquire('java');
       fair.slept = 6_000;
-      await fair.expectTtl(fair.acquire('C'), 30_000);
+      await fair.expectQueued(fair.acquire('C'), 30_000);
       await fair.abandon('java', 300_000);
       await fair.expectQueue({ C: 330_000 });
     });
@@ -75,7 +75,7 @@ describe('fair lock scripts', () => {
       await bench().redis.hset(bench().name, 'A', 1);
       await fair.acquire('B');
       await fair.expectQueue({ B: 5_000 });
-      await fair.expectTtl(fair.acquire('B'), 4_000);
+      await fair.expectQueued(fair.acquire('B'), 4_000);
     });
   });
 
@@ -94,7 +94,7 @@ describe('fair lock scripts', () => {
 
     it('tells the next one when it has the lock for less time than that one may sleep for', async () => {
       expect(await enter(5_000)).to.deep.equal(['C']);
-      await fair.expectTtl(fair.acquire('C'), 5_000);
+      await fair.expectQueued(fair.acquire('C'), 5_000);
       expect(await bench().messages()).to.deep.equal([]);
     });
 
@@ -240,7 +240,7 @@ describe('fair lock scripts', () => {
       await fair.expectQueue({ B: 35_000, D: 40_000 });
       expect(await fair.abandon('C')).to.equal(0);
       await fair.expectQueue({ B: 35_000, D: 40_000 });
-      await fair.expectTtl(fair.acquire('D'), 30_000);
+      await fair.expectQueued(fair.acquire('D'), 30_000);
       await fair.expectQueue({ B: 35_000, D: 40_000 });
       expect(await bench().messages()).to.deep.equal([]);
     });
@@ -269,7 +269,7 @@ describe('fair lock scripts', () => {
       expect(await fair.abandon('B', 5_000)).to.equal(LEFT_FREE_LOCK);
       await fair.expectQueue({ C: 29_000, D: 30_000 });
       await fair.expectClaims({});
-      await fair.expectTtl(fair.acquire('E'), 500);
+      await fair.expectQueued(fair.acquire('E'), 500);
       await fair.expectAcquired(fair.acquire('C'));
     });
 
