@@ -8,7 +8,7 @@ import type { Peer, PeerConfig } from './support/Peer';
 import type { PeerThread } from './support/PeerThread';
 import { openNodeSide, type Side } from './support/Stage';
 import { bothWays, describeWithJava } from './support/suites';
-import { WOKEN_MS } from './support/waiting';
+import { untilRenewed, WATCHDOG_MS, WOKEN_MS } from './support/waiting';
 
 /** Something that waits: what it waits for, where, and what lets it in. */
 interface Wait {
@@ -129,16 +129,16 @@ describeWithJava('interop: a cluster of Redis 7', () => {
       });
 
       it('the watchdog of each side keeps locks on every master', async () => {
-        const config: PeerConfig = { mode: 'cluster', addresses: cluster.urls, lockWatchdogTimeout: 1500 };
+        const config: PeerConfig = { mode: 'cluster', addresses: cluster.urls, lockWatchdogTimeout: WATCHDOG_MS };
         const jvm = await JavaRedisson.shared();
         const peers = await Promise.all([jvm.peer(config), local.peer(config)]);
         const held = peers.flatMap((one) => [1, 2, 3, 4].map(() => ({ one, name: uniqueName() })));
         await Promise.all(held.map(({ one, name }) => one.thread(name).call(at.lock(name), 'lock')));
-        await new Promise((resolve) => setTimeout(resolve, 2500));
-        for (const { one, name } of held) {
+        const seen = held.map(({ one, name }) => {
           const other = one.side === 'java' ? node : java;
-          expect(await other.call(at.lock(name), 'remainTimeToLive')).to.be.within(1, 1500);
-        }
+          return untilRenewed(() => other.call(at.lock(name), 'remainTimeToLive'));
+        });
+        await Promise.all(seen);
         await Promise.all(held.map(({ one, name }) => one.thread(name).call(at.lock(name), 'unlock')));
         await Promise.all(peers.map((one) => one.shutdown()));
       });

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { uniqueName } from '../support/uniqueName';
 import type { JavaRedisson } from './support/JavaRedisson';
 import { EXCLUSIVE_LOCKS } from './support/kinds';
@@ -9,16 +8,14 @@ import { at } from './support/paths';
 import type { Peer } from './support/Peer';
 import { type Side, Stage } from './support/Stage';
 import { bothWays, describeWithJava } from './support/suites';
-import { startWaiting, WOKEN_MS } from './support/waiting';
-
-const TIMEOUT = 1500;
+import { startWaiting, untilRenewed, WATCHDOG_MS, WOKEN_MS } from './support/waiting';
 
 describeWithJava('interop: the death of either side', () => {
   let stage: Stage;
   const doomed: (JavaRedisson | NodeRedisson)[] = [];
 
   before(async () => {
-    stage = await Stage.shared({ config: { lockWatchdogTimeout: TIMEOUT, fairLockWaitTimeout: 2000 } });
+    stage = await Stage.shared({ config: { lockWatchdogTimeout: WATCHDOG_MS, fairLockWaitTimeout: 2000 } });
   });
 
   afterEach(async () => {
@@ -42,13 +39,13 @@ describeWithJava('interop: the death of either side', () => {
         return startWaiting(stage.probe, kind, name, stage.peer(second).thread(`waiter-${index}`));
       }),
     );
-    // Long enough to see that the watchdog of the holder is at work.
-    await sleep(TIMEOUT * 1.3);
+    // The watchdog of the holder is at work.
+    await Promise.all(names.map((name) => untilRenewed(() => stage.probe.redis.pttl(name), 1)));
     const killedAt = Date.now();
     await driver.kill();
     for (const [index, { done }] of waiting.entries()) {
       const { endedAt } = await done;
-      expect(endedAt, EXCLUSIVE_LOCKS[index]?.title).to.be.within(killedAt, killedAt + TIMEOUT + WOKEN_MS);
+      expect(endedAt, EXCLUSIVE_LOCKS[index]?.title).to.be.within(killedAt, killedAt + WATCHDOG_MS + WOKEN_MS);
     }
     const peers = EXCLUSIVE_LOCKS.map((kind, index) => ({ path: kind.path(names[index] ?? ''), index }));
     await Promise.all(
@@ -74,7 +71,7 @@ describeWithJava('interop: the death of either side', () => {
         const unlocked = await holder(index).timed(path, 'unlock');
         const locked = await holder(index).timed(path, 'lock');
         // A fair lock waits for the dead waiter at the head of its queue until its time is up.
-        expect(locked.endedAt - unlocked.endedAt, kind.title).to.be.below(TIMEOUT + 2000 + WOKEN_MS);
+        expect(locked.endedAt - unlocked.endedAt, kind.title).to.be.below(WATCHDOG_MS + 2000 + WOKEN_MS);
         await holder(index).call(path, 'unlock');
       }),
     );

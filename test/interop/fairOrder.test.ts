@@ -8,7 +8,7 @@ import { at } from './support/paths';
 import type { PeerThread } from './support/PeerThread';
 import { type Side, Stage } from './support/Stage';
 import { bothWays, describeWithJava } from './support/suites';
-import { type Timed, WOKEN_MS } from './support/waiting';
+import { type Timed, WATCHDOG_MS, WOKEN_MS } from './support/waiting';
 
 const WAIT = 3000;
 
@@ -19,7 +19,7 @@ describeWithJava('interop: the queue of a fair lock', () => {
   before(async () => {
     // A Java waiter whose command gets no reply for so long gives up, and its `unlock` of a free fair lock succeeds.
     const timeout = 15_000;
-    stage = await Stage.shared({ config: { lockWatchdogTimeout: 1500, fairLockWaitTimeout: WAIT, timeout } });
+    stage = await Stage.shared({ config: { lockWatchdogTimeout: WATCHDOG_MS, fairLockWaitTimeout: WAIT, timeout } });
   });
 
   beforeEach(() => {
@@ -113,7 +113,9 @@ describeWithJava('interop: the queue of a fair lock', () => {
 
   bothWays('a newcomer does not get past a queue, even when the lock is free', async (first, second) => {
     const holder = stage.peer(first).thread('holder');
-    await holder.call(at.fair(name), 'lock');
+    await holder.call(at.fair(name), 'lock', 60, 'SECONDS');
+    // The one in the queue asks again after so long.
+    await stage.probe.redis.pexpire(name, 2500);
     const { done } = await enqueue(stage.peer(second).thread('queued'), 'lock');
     // Deleted, not unlocked: nobody is told.
     await stage.probe.redis.del(name);
@@ -142,13 +144,14 @@ describeWithJava('interop: the queue of a fair lock', () => {
     const holder = stage.peer(first).thread('holder');
     const behind = stage.peer(first).thread('behind');
     await holder.call(at.fair(name), 'lock', 60, 'SECONDS');
-    // Its score: the time to live of the lock, so make that short, plus its wait.
-    await stage.probe.redis.pexpire(name, 500);
+    // Its score: the time to live of the lock, so make that short, plus its wait. The ghost must die before it ends.
+    const leaseMs = 2500;
+    await stage.probe.redis.pexpire(name, leaseMs);
     await enqueue(peer.thread('ghost'), 'lock');
     const last = await enqueue(behind, 'lock');
     await driver.kill();
     const { endedAt, startedAt } = await last.done;
-    expect(endedAt - startedAt).to.be.within(WAIT - 500, 500 + WAIT + WOKEN_MS);
+    expect(endedAt - startedAt).to.be.within(WAIT - 500, leaseMs + WAIT + WOKEN_MS);
     await behind.call(at.fair(name), 'unlock');
     expect(await stage.probe.keysLeft(name, first)).to.deep.equal([]);
   });

@@ -7,10 +7,8 @@ import { at, type Path } from './support/paths';
 import type { PeerThread } from './support/PeerThread';
 import { type Side, Stage } from './support/Stage';
 import { bothWays, describeWithJava } from './support/suites';
-import { type Timed, WOKEN_MS } from './support/waiting';
+import { RENEWAL_MS, type Timed, untilRenewed, WATCHDOG_MS, WOKEN_MS } from './support/waiting';
 
-/** Short, so that holds outlive it; long enough for two missed renewals on a busy machine. */
-const TIMEOUT = 1500;
 const SECONDS = 'SECONDS';
 const MS = 'MILLISECONDS';
 
@@ -19,7 +17,7 @@ describeWithJava('interop: the lock of values of a group', () => {
   let group: string;
 
   before(async () => {
-    stage = await Stage.shared({ config: { codec: 'string', lockWatchdogTimeout: TIMEOUT } });
+    stage = await Stage.shared({ config: { codec: 'string', lockWatchdogTimeout: WATCHDOG_MS } });
   });
 
   beforeEach(() => {
@@ -29,15 +27,15 @@ describeWithJava('interop: the lock of values of a group', () => {
   const of = (...values: string[]): Path => at.group(group, values);
   const channel = (): string => `redisson_lock__channel:{${group}}`;
 
-  /** The hash and its life, with the owner as `me` and times as seconds from now. */
+  /** The hash and its life, with the owner as `me` and times as classes from now. */
   async function data(thread: PeerThread, key = group): Promise<unknown> {
     const owner = await thread.owner();
     const [hash, ttl] = await Promise.all([stage.probe.redis.hgetall(key), stage.probe.redis.pttl(key)]);
     const fields = Object.entries(hash).map(([field, value]) => {
-      const left = field.endsWith(':expire_time') ? `${inSeconds(Number(value) - Date.now())} s` : value;
+      const left = field.endsWith(':expire_time') ? `${classOf(Number(value) - Date.now())} ms` : value;
       return [field.replace(owner, 'me'), left.replace(owner, 'me')];
     });
-    return { fields: Object.fromEntries(fields.sort()) as unknown, ttl: ttl < 0 ? ttl : inSeconds(ttl) };
+    return { fields: Object.fromEntries(fields.sort()) as unknown, ttl: ttl < 0 ? ttl : classOf(ttl) };
   }
 
   /** Starts a call that waits; resolves once a message can wake it. */
@@ -66,10 +64,10 @@ describeWithJava('interop: the lock of values of a group', () => {
         const outcome = await outcomeOf(thread.call(path, method, ...args));
         steps.push([method, outcome, await data(thread, name)]);
       };
-      await step(all, 'lock', 30, SECONDS);
+      await step(all, 'lock', 27, SECONDS);
       await step(all, 'isLocked');
-      await step(some, 'tryLock', 0, 10, SECONDS);
-      await step(some, 'tryLock', 1, 20, SECONDS);
+      await step(some, 'tryLock', 0, 9, SECONDS);
+      await step(some, 'tryLock', 1, 18, SECONDS);
       await step(all, 'isHeldByCurrentThread');
       await step(at.group(name, ['nobody', 'has it']), 'isLocked');
       // Java publishes these two as well, although nothing becomes free.
@@ -145,14 +143,16 @@ describeWithJava('interop: the lock of values of a group', () => {
       const path = at.group(name, ['a', 'b']);
       const [holder, other] = [stage.peer(first).thread('holder'), stage.peer(second).thread('other')];
       await holder.call(path, 'lock');
-      await sleep(TIMEOUT * 1.6);
+      await untilRenewed(() => stage.probe.redis.pttl(name));
       expect(await other.call(at.group(name, ['b']), 'tryLock')).to.equal(false);
-      expect(await stage.probe.redis.pttl(name)).to.be.within(1, TIMEOUT);
+      expect(await stage.probe.redis.pttl(name)).to.be.within(1, WATCHDOG_MS);
       expect(await holder.call(path, 'isHeldByCurrentThread')).to.equal(true);
       await holder.call(path, 'unlock');
-      await other.call(path, 'lock', 300, MS);
-      await sleep(900);
-      expect(await stage.probe.redis.exists(name)).to.equal(0);
+      await other.call(path, 'lock', 60, SECONDS);
+      await sleep(RENEWAL_MS + 300);
+      // Renewals of the former holder would have set the time to live back to the watchdog's.
+      expect(await stage.probe.redis.pttl(name)).to.be.within(WATCHDOG_MS + 1, 60_000 - RENEWAL_MS);
+      await other.call(path, 'unlock');
     };
     await Promise.all([kept('java', 'node'), kept('node', 'java')]);
   });
@@ -172,7 +172,7 @@ describeWithJava('interop: the lock of values of a group', () => {
   });
 });
 
-/** Rounded up: a little more than a second is that second. */
-function inSeconds(ms: number): number {
-  return Math.ceil((ms - 100) / 1000);
+/** Rounded up, to whole watchdog time-outs: a machine that stands still between a call and its check is no difference. */
+function classOf(ms: number): number {
+  return Math.ceil((ms - 100) / WATCHDOG_MS) * WATCHDOG_MS;
 }

@@ -5,6 +5,7 @@ import { uniqueName } from '../support/uniqueName';
 import { at } from './support/paths';
 import { Stage } from './support/Stage';
 import { describeWithJava } from './support/suites';
+import { RENEWAL_MS, untilRenewed, WATCHDOG_MS } from './support/waiting';
 
 /** What Java sees of holds that only this package has: permits that are renewed, and holds by ticket. */
 describeWithJava('interop: holds of this package beside Java', () => {
@@ -19,7 +20,8 @@ describeWithJava('interop: holds of this package beside Java', () => {
 
   beforeEach(() => {
     name = uniqueName();
-    const open = (): Redisson => trackClient(Redisson.create({ url: stage.server.url, lockWatchdogTimeout: 1_500 }));
+    const open = (): Redisson =>
+      trackClient(Redisson.create({ url: stage.server.url, lockWatchdogTimeout: WATCHDOG_MS }));
     [web, worker] = [open(), open()];
   });
 
@@ -29,11 +31,10 @@ describeWithJava('interop: holds of this package beside Java', () => {
     expect(await java.call(permits, 'trySetPermits', 3)).to.equal(true);
     const semaphore = web.getPermitExpirableSemaphore(name);
     const hold = await semaphore.acquireHold({ permits: 2 });
-    // Longer than their lease.
-    await sleep(2_500);
+    await Promise.all(hold.ids.map((id) => untilRenewed(() => java.call(permits, 'getLeaseTime', id))));
     expect(await java.call(permits, 'availablePermits')).to.equal(1);
     expect(await java.call(permits, 'acquiredPermits')).to.equal(2);
-    expect(await java.call(permits, 'getLeaseTime', hold.ids[0]!)).to.be.within(1, 1_500);
+    expect(await java.call(permits, 'getLeaseTime', hold.ids[0]!)).to.be.within(1, WATCHDOG_MS);
     expect(hold.isHeld).to.equal(true);
     const waiting = java.call<string[]>(permits, 'acquire', 2);
     await sleep(200);
@@ -43,7 +44,7 @@ describeWithJava('interop: holds of this package beside Java', () => {
 
     const taken = await semaphore.acquireHold({ permits: 2 });
     expect(await java.call(permits, 'updateLeaseTime', taken.ids[0]!, 60, 'SECONDS')).to.equal(true);
-    await sleep(700);
+    await sleep(RENEWAL_MS + 200);
     expect(await java.call(permits, 'getLeaseTime', taken.ids[0]!)).to.be.within(30_000, 60_000);
     expect(await java.call(permits, 'tryRelease', taken.ids[1]!)).to.equal(true);
     await sleepUntil(() => taken.signal.aborted, { timeout: 5_000 });

@@ -150,7 +150,7 @@ describeWithJava('interop: the Java driver alone', () => {
 
   it('dies with a SIGKILL and leaves its holds to expire', async () => {
     const doomed = await JavaRedisson.start();
-    const victim = await doomed.peer({ addresses: [server.url], lockWatchdogTimeout: 1500 });
+    const victim = await doomed.peer({ addresses: [server.url], lockWatchdogTimeout: 3500 });
     await victim.call(at.lock('x'), 'lock');
     await doomed.kill();
     expect(await probe.redis.exists('x')).to.equal(1);

@@ -55,7 +55,7 @@ describeWithJava('interop: the latch', () => {
     const latch = at.latch(name);
     await stage.java.call(latch, 'trySetCount', 1);
     const waiting = stage.node.thread('waiter').timed(latch, 'await', 20, 'SECONDS');
-    const stuck = stage.java.thread('waiter').call(latch, 'await', 1000, 'MILLISECONDS');
+    const stuck = stage.java.thread('waiter').call(latch, 'await', 3500, 'MILLISECONDS');
     await stage.probe.untilSubscribed(channel(), 2);
     const deleted = await stage.java.thread().timed(latch, 'delete');
     expect(deleted.result).to.equal(true);

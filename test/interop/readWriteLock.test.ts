@@ -128,13 +128,14 @@ describeWithJava('interop: the read/write lock', () => {
 
   it('readers of Node that wait while a Java writer comes down are in when its lease ends, untold', async () => {
     const [writer, reader] = [stage.java.thread('writer'), stage.node.thread('reader')];
-    await writer.call(at.write(name), 'lock', 1000, 'MILLISECONDS');
-    await writer.call(at.read(name), 'lock', 1000, 'MILLISECONDS');
+    const leaseMs = 3500;
+    await writer.call(at.write(name), 'lock', leaseMs, 'MILLISECONDS');
+    await writer.call(at.read(name), 'lock', leaseMs, 'MILLISECONDS');
     const reading = reader.timed(at.read(name), 'lock');
     await stage.probe.untilSubscribed(channel());
     await writer.call(at.write(name), 'unlock');
     const { startedAt, endedAt } = await reading;
-    expect(endedAt - startedAt).to.be.below(1000 + WOKEN_MS);
+    expect(endedAt - startedAt).to.be.below(leaseMs + WOKEN_MS);
     await reader.call(at.read(name), 'unlock');
   });
 

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisCluster } from '../support/RedisCluster';
 import { uniqueName } from '../support/uniqueName';
 import { ClusterProbe } from './support/ClusterProbe';
@@ -12,7 +11,7 @@ import type { PeerThread } from './support/PeerThread';
 import { openNodeSide, type Side, Stage } from './support/Stage';
 import { bothWays, describeWithJava } from './support/suites';
 import { isBefore, OLDER } from './support/toolchain';
-import { startWaiting, WOKEN_MS } from './support/waiting';
+import { startWaiting, untilRenewed, WATCHDOG_MS, WOKEN_MS } from './support/waiting';
 
 // Every version: what a rolling upgrade of the Java services relies on. What an old version cannot share by its design
 // is tested, too, as docs/interop.md tells it.
@@ -24,7 +23,7 @@ for (const version of OLDER) {
       let name: string;
 
       before(async () => {
-        stage = await Stage.open({ version, config: { lockWatchdogTimeout: 1500, fairLockWaitTimeout: 3000 } });
+        stage = await Stage.open({ version, config: { lockWatchdogTimeout: WATCHDOG_MS, fairLockWaitTimeout: 3000 } });
       });
 
       after(async () => {
@@ -90,8 +89,9 @@ for (const version of OLDER) {
         await stage.probe.untilSubscribed(`redisson_countdownlatch__channel__{l-${name}}`);
         const counted = await one.timed(at.latch(`l-${name}`), 'countDown');
         expect((await awaiting).endedAt - counted.startedAt).to.be.within(0, WOKEN_MS);
-        await sleep(2000);
-        for (const path of [at.lock, at.read, at.fair]) {
+        const held = [at.lock, at.read, at.fair];
+        await Promise.all(held.map((path) => untilRenewed(() => stage.probe.redis.pttl(name + path.name), 1)));
+        for (const path of held) {
           expect(await two.call(path(name + path.name), 'isLocked'), path.name).to.equal(true);
           await one.call(path(name + path.name), 'unlock');
         }
@@ -100,7 +100,9 @@ for (const version of OLDER) {
       bothWays('permits that expire', async (a, b) => {
         const permits = at.permits(name);
         await stage.peer(a).call(permits, 'trySetPermits', 1);
-        const id = await stage.peer(a).call<string>(permits, 'acquire', 500, 'MILLISECONDS');
+        // Where the other side has to wait for its end it is short.
+        const leaseMs = isBefore(version, '3.17.0') ? 2500 : 30_000;
+        const id = await stage.peer(a).call<string>(permits, 'acquire', leaseMs, 'MILLISECONDS');
         expect(await stage.peer(b).call(permits, 'availablePermits')).to.equal(0);
         if (isBefore(version, '3.17.0')) {
           // The id is stored as text before 3.17, as 16 bytes since: neither knows the other's.

@@ -7,13 +7,10 @@ import { at, type Path } from './support/paths';
 import type { PeerThread } from './support/PeerThread';
 import { type Side, Stage } from './support/Stage';
 import { bothWays, describeWithJava } from './support/suites';
-import { WOKEN_MS } from './support/waiting';
+import { RENEWAL_MS, untilRenewed, WATCHDOG_MS, WOKEN_MS } from './support/waiting';
 
-/** Short, so that holds outlive it; long enough for two missed renewals on a busy machine. */
-const TIMEOUT = 1500;
-
-/** Past the end of a lease that nobody renews. */
-const PAST = TIMEOUT * 1.6;
+/** Past the renewal that would come next. */
+const PAST = RENEWAL_MS + 300;
 
 /** A lease that outlives the test. */
 const LONG = 30_000;
@@ -29,7 +26,7 @@ describeWithJava('interop: the watchdog of either side', () => {
   let stage: Stage;
 
   before(async () => {
-    stage = await Stage.shared({ config: { lockWatchdogTimeout: TIMEOUT, fairLockWaitTimeout: 2000 } });
+    stage = await Stage.shared({ config: { lockWatchdogTimeout: WATCHDOG_MS, fairLockWaitTimeout: 2000 } });
   });
 
   /** One lock of each kind, held by the side, and for each a thread of the other side. */
@@ -45,30 +42,34 @@ describeWithJava('interop: the watchdog of either side', () => {
     );
   }
 
+  /** The leases of {@link LONG} run on: a renewal would have set them back to the watchdog's. */
+  async function notRenewed(held: readonly Held[]): Promise<void> {
+    await sleep(PAST);
+    for (const { name } of held)
+      expect(await stage.probe.redis.pttl(name)).to.be.within(WATCHDOG_MS + 1, LONG - PAST + 100);
+  }
+
   bothWays('keeps every kind of lock past its lease, and no longer than it is held', async (first, second) => {
     const held = await holdAll(first, second);
-    await sleep(PAST);
+    await Promise.all(held.map(({ name }) => untilRenewed(() => stage.probe.redis.pttl(name))));
     for (const { path, name, holder } of held) {
-      expect(await stage.probe.redis.pttl(name), JSON.stringify(path)).to.be.within(1, TIMEOUT);
+      expect(await stage.probe.redis.pttl(name), JSON.stringify(path)).to.be.within(1, WATCHDOG_MS);
       expect(await stage.peer(second).call(path, 'isLocked')).to.equal(true);
       expect(await stage.peer(second).call(at.write(name), 'isHeldByCurrentThread')).to.equal(false);
       expect(await holder.call(path, 'isHeldByCurrentThread')).to.equal(true);
     }
     await Promise.all(held.map(({ path, holder }) => holder.call(path, 'unlock')));
     // The other side takes each with a lease of its own, which nobody may prolong.
-    await Promise.all(held.map(({ path, other }) => other.call(path, 'lock', 300, 'MILLISECONDS')));
-    await sleep(900);
-    for (const { name } of held) expect(await stage.probe.redis.exists(name)).to.equal(0);
+    await Promise.all(held.map(({ path, other }) => other.call(path, 'lock', LONG, 'MILLISECONDS')));
+    await notRenewed(held);
+    await Promise.all(held.map(({ path, other }) => other.call(path, 'unlock')));
   });
 
   bothWays('gives up what the other side has forced open', async (first, second) => {
     const held = await holdAll(first, second);
     for (const { path } of held) expect(await stage.peer(second).call(path, 'forceUnlock')).to.equal(true);
     await Promise.all(held.map(({ path, other }) => other.call(path, 'lock', LONG, 'MILLISECONDS')));
-    await sleep(PAST);
-    // Renewals of the former holder would have set the time to live back to the watchdog's.
-    for (const { name } of held)
-      expect(await stage.probe.redis.pttl(name)).to.be.within(TIMEOUT + 1, LONG - PAST + 100);
+    await notRenewed(held);
     for (const { path, holder } of held) {
       expect(await outcomeOf(holder.call(path, 'unlock'))).to.equal('IllegalMonitorState');
     }
@@ -80,9 +81,13 @@ describeWithJava('interop: the watchdog of either side', () => {
     const [a, b] = [stage.peer(first).thread('a'), stage.peer(second).thread('b')];
     await a.call(at.read(name), 'lock');
     await b.call(at.read(name), 'lock');
-    await sleep(PAST);
+    const renewed = async (reader: PeerThread): Promise<void> => {
+      const hold = `{${name}}:${await reader.owner()}:rwlock_timeout:1`;
+      await untilRenewed(() => stage.probe.redis.pttl(hold));
+    };
+    await Promise.all([a, b].map(renewed));
     await a.call(at.read(name), 'unlock');
-    await sleep(PAST);
+    await renewed(b);
     expect(await a.call(at.write(name), 'tryLock')).to.equal(false);
     expect(await b.call(at.read(name), 'isHeldByCurrentThread')).to.equal(true);
     const writing = a.timed(at.write(name), 'tryLock', 10, 'SECONDS');
