@@ -102,7 +102,7 @@ describe('interop: goRedisson', function () {
       const lock: RLock = node.getReadWriteLock(name)[half]();
       expect(await lock.tryLock()).to.equal(false);
       // Its lease is renewed to 30 s each 10 s: shorter here, so that nobody waits for it.
-      await shorten(name, 2_000);
+      await shorten(name, 3_000);
       const waiting = lock.acquire(LEASE);
       await sleepUntil(async () => (await listeners(`redisson_rwlock:{${name}}`)) > 0);
       await go.call('a', give, name);
