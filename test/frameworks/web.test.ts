@@ -139,10 +139,11 @@ describe('ioredisson/fastify and ioredisson/express', () => {
       it('answers 503, not 409, where nobody holds the lock and Redis does not answer', async () => {
         const admin = trackClient(new Redis(redisUrl()));
         expect((await shop.send(shop.port, 'soon').answer).status).to.equal(200);
-        // Writes only: so that it can be ended.
+        // Writes only, so that the pause can be ended.
         await admin.client('PAUSE', 20_000, 'WRITE');
-        expect((await shop.send(shop.port, 'soon').answer).status).to.equal(503);
+        const { status } = await shop.send(shop.port, 'soon').answer;
         await admin.client('UNPAUSE');
+        expect(status).to.equal(503);
       });
 
       it('D9: errors of the work itself keep their status', async () => {
