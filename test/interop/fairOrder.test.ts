@@ -237,7 +237,8 @@ describeWithJava('interop: the queue of a fair lock', () => {
   it('C6: Java quits, and the reply to its clean-up is lost, so that it runs twice: nobody is passed or kept out', async () => {
     const proxy = await TcpProxy.start(stage.server.url);
     const quitsMs = 5_000;
-    const remote = await stage.guest('java', { addresses: [proxy.url], timeout: 500 });
+    // Longer than this process, where the proxy runs, may stand still.
+    const remote = await stage.guest('java', { addresses: [proxy.url], timeout: 2500 });
     const holder = stage.node.thread('holder');
     await holder.call(at.fair(name), 'lock');
     const quitter = await enqueue(remote.thread('quits'), 'tryLock', [quitsMs, -1, 'MILLISECONDS']);
