@@ -127,7 +127,9 @@ Run(r, c) ==
          IF mine \/ (Broken = "a ticket is taken without a look" /\ c.owner = Ticket)
          THEN Did(HeldBy(c.heir, c.lease, IF Broken = "a hand-over takes no token" THEN r.token ELSE r.token + 1),
                   "yes", 1, FALSE)
-         ELSE Did(r, IF r.owner = c.heir THEN "yes" ELSE "gone", 1, FALSE)
+         ELSE IF r.owner = c.heir
+         THEN Did([r EXCEPT !.ttl = Max(r.ttl, c.lease)], "yes", 1, FALSE)
+         ELSE Did(r, "gone", 1, FALSE)
     [] c.kind = "renew" ->
          IF mine \/ (Broken = "the watchdog renews what somebody else holds" /\ r.owner # Nobody)
          THEN Did([r EXCEPT !.ttl = Max(r.ttl, c.lease)], "yes", 1, FALSE)

@@ -87,11 +87,17 @@ Runs ==
   /\ Consumed
   /\ UNCHANGED inside
 
-\* It runs one of a connection that its client has given up.
+\* It runs one of a connection that its client has given up. All tickets have one name here: what comes late may concern an
+\* earlier ticket, which is gone.
 RunsLater ==
   /\ Is("run")
   /\ E.late
-  /\ \E c \in late : Fits(c) /\ Run(redis, c).result = E.result /\ RunsLate(c)
+  /\ \E c \in late :
+       /\ Fits(c)
+       /\ \/ Run(redis, c).result = E.result /\ RunsLate(c)
+          \/ /\ c.owner = Ticket /\ E.result = "gone"
+             /\ late' = late \ {c}
+             /\ UNCHANGED <<redis, replica, thread, link, undo, ears, ticket, left, excused, ghost, highest>>
   /\ Consumed
   /\ UNCHANGED inside
 
