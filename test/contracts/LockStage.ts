@@ -5,6 +5,7 @@ import type { LockEngine } from '../../lib/locks/core/LockEngine';
 import { bareClient, newClient } from '../redis/synchronizers/support';
 import { allowLeftovers, uniqueName } from '../support';
 import type { LockUnderTest } from './lockContract';
+import { risen } from '../support/sleepUntil';
 import { sleep, sleepUntil } from './world';
 
 /**
@@ -78,12 +79,7 @@ export class LockStage {
 
   /** Resolves when the watchdog has renewed it: every key lives longer than before. */
   async untilRenewed(): Promise<void> {
-    let least = await this.leastTtl();
-    const longer = async (): Promise<boolean> => {
-      const before = least;
-      least = await this.leastTtl();
-      return least > before;
-    };
+    const longer = risen(() => this.leastTtl());
     await sleepUntil(longer, { timeout: WATCHDOG_MS + LATE_MS, interval: 20, message: `${this.name} is renewed` });
   }
 

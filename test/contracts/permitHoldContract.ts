@@ -10,6 +10,7 @@ import {
   TimeUnit,
 } from '../../lib';
 import { newClient, openName, rejection } from '../redis/synchronizers/support';
+import { risen } from '../support/sleepUntil';
 import { sleep, sleepUntil } from './world';
 
 /** Long enough for a machine that stands still for two seconds; a third of it is short enough to wait for. */
@@ -33,12 +34,7 @@ export function permitHoldSuite(): void {
 
   /** Resolves when the permit was renewed: it lives longer than it did. */
   async function renewed(semaphore: RPermitExpirableSemaphore, id: string): Promise<void> {
-    let left = await semaphore.getLeaseTime(id);
-    await sleepUntil(async () => {
-      const before = left;
-      left = await semaphore.getLeaseTime(id);
-      return left > before;
-    });
+    await sleepUntil(risen(() => semaphore.getLeaseTime(id)));
   }
 
   it('are ordinary permits, renewed for longer than their lease, and released once', async () => {

@@ -8,7 +8,7 @@ export { RedisServer, type RedisServerOptions, freePort } from '../../tools/redi
 export { ReplicatedRedis, type ReplicatedRedisOptions } from './ReplicatedRedis';
 export { redisUrl, sharedServer } from './sharedRedis';
 export { skip } from './skip';
-export { sleepUntil, type SleepUntilOptions } from './sleepUntil';
+export { risen, sleepUntil, type SleepUntilOptions } from './sleepUntil';
 export { TcpProxy } from './TcpProxy';
 export { tlsFiles, type TlsFiles } from './tlsFiles';
 export { trackClient } from './trackClient';

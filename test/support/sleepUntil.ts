@@ -29,3 +29,13 @@ export async function sleepUntil<T>(
     await clock.sleep(interval);
   }
 }
+
+/** A condition for {@link sleepUntil}: a time to live has risen since it was last asked for, so somebody has renewed it. */
+export function risen(timeToLive: () => number | Promise<number>): () => Promise<boolean> {
+  let last = Infinity;
+  return async () => {
+    const before = last;
+    last = await timeToLive();
+    return last > before;
+  };
+}

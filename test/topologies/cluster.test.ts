@@ -5,7 +5,7 @@ import { Config } from '../../lib/config/builder/Config';
 import { Redisson } from '../../lib/Redisson';
 import type { ShardedSubscriptionMode } from '../../lib/config/Settings';
 import { JavaFairLock } from '../redis/locks/JavaFairLock';
-import { monotonicNow, sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { monotonicNow, risen, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import {
   askServer,
   beginMigration,
@@ -173,12 +173,7 @@ describe('cluster', () => {
           cluster.masters.map(async (master) => client.getLock(await nameOn(cluster, master)).acquire()),
         );
         const renewed = holds.map(async ({ name }, i) => {
-          let last = Infinity;
-          const isRenewed = async (): Promise<boolean> => {
-            const before = last;
-            last = await askServer(cluster.masters[i]!, (admin) => admin.pttl(name));
-            return last > before;
-          };
+          const isRenewed = risen(() => askServer(cluster.masters[i]!, (admin) => admin.pttl(name)));
           await sleepUntil(isRenewed, { interval: 100, timeout: watchdogMs, message: `a renewal of ${name}` });
         });
         await Promise.all(renewed);

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { CommandError, Config, Redisson, TimeUnit } from '../../lib';
 import { examine } from '../../lib/operators/doctor';
 import { Inspector } from '../../lib/operators/inspection';
-import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../support';
+import { redisUrl, risen, sleep, sleepUntil, trackClient, uniqueName } from '../support';
 import { FakeProvider } from '../support/FakeProvider';
 import { PROVIDERS, type ProviderProfile, refusalOf, WITHOUT_SCRIPTS } from '../support/providers';
 
@@ -37,12 +37,7 @@ describe('managed services, as they are documented (docs/managed.md)', function 
 
       /** Waits until the lease of a lock has risen in Redis, past the provider. */
       async function renewed(name: string): Promise<void> {
-        let last = Infinity;
-        const isRenewed = async (): Promise<boolean> => {
-          const before = last;
-          last = await redis.pttl(name);
-          return last > before;
-        };
+        const isRenewed = risen(() => redis.pttl(name));
         await sleepUntil(isRenewed, { interval: 20, timeout: WATCHDOG_MS, message: `a renewal of ${name}` });
       }
 

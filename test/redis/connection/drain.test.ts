@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pDefer from 'p-defer';
 import { type BackOff, ConfigError, ConnectionError, Redisson, ShutdownError } from '../../../lib';
-import { redisUrl, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
+import { redisUrl, risen, sleep, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
 
 /** Long compared with everything that is done here; nothing may take that long. */
 const DRAIN_MS = 20_000;
@@ -33,12 +33,7 @@ describe('shutdown({ drain })', function () {
   /** Waits until the lease of a lock has risen in Redis. */
   async function renewed(name: string): Promise<void> {
     const admin = trackClient(new Redis(redisUrl()));
-    let last = Infinity;
-    const isRenewed = async (): Promise<boolean> => {
-      const before = last;
-      last = await admin.pttl(name);
-      return last > before;
-    };
+    const isRenewed = risen(() => admin.pttl(name));
     await sleepUntil(isRenewed, { interval: 20, timeout: WATCHDOG_MS, message: `a renewal of ${name}` });
   }
 

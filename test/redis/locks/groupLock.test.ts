@@ -12,7 +12,7 @@ import {
   TimeUnit,
   UnsupportedOperationError,
 } from '../../../lib';
-import { monitor, monotonicNow, redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+import { monitor, monotonicNow, redisUrl, risen, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 
 /** A renewal every third of it is in time, also on a machine that stands still for two seconds. */
@@ -41,12 +41,7 @@ describe('the lock of values of a group', () => {
 
   /** Resolves when the watchdog has renewed a hold: its lease got longer. */
   async function untilRenewed(hold: LockHold, timeout = 10_000): Promise<void> {
-    let least = hold.remainingLeaseMs;
-    const longer = (): boolean => {
-      const before = least;
-      least = hold.remainingLeaseMs;
-      return least > before;
-    };
+    const longer = risen(() => hold.remainingLeaseMs);
     await sleepUntil(longer, { timeout, message: 'its lease gets longer: it was renewed' });
   }
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { IllegalMonitorStateError, LockLostError, type Redisson, type RReadWriteLock } from '../../../lib';
 import { client, connection, listening, openScene, within } from '../../faults/scene';
-import { monotonicNow, redisUrl, sleep, sleepUntil, uniqueName } from '../../support';
+import { monotonicNow, redisUrl, risen, sleep, sleepUntil, uniqueName } from '../../support';
 import { rejection } from '../synchronizers/support';
 
 /** A renewal every third of it is in time, also on a machine that stands still for two seconds. */
@@ -37,13 +37,7 @@ describe('read/write lock: leases', () => {
   async function untilRenewed(): Promise<void> {
     const keys = await redis.keys(`*${name}*`);
     const leastTtl = async (): Promise<number> => Math.min(...(await Promise.all(keys.map((key) => redis.pttl(key)))));
-    let least = await leastTtl();
-    const longer = async (): Promise<boolean> => {
-      const before = least;
-      least = await leastTtl();
-      return least > before;
-    };
-    await sleepUntil(longer, { timeout: 10_000, interval: 20, message: 'a renewal' });
+    await sleepUntil(risen(leastTtl), { timeout: 10_000, interval: 20, message: 'a renewal' });
   }
 
   it('RW-01: the lock lives as long as the longest reader, and its last unlock wakes the writer', async () => {

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { Redisson, RReadWriteLock } from '../../../lib';
-import { sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+import { risen, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient } from '../synchronizers/support';
 
 // Redisson gives the read holds of a thread on x and on {x} the same keys; they are holds on two locks all the same.
@@ -98,15 +98,8 @@ describe('A1: one thread reads x and {x}', () => {
         await a!.unlock(1);
         const keys = await redis.keys(`*${bare}*`);
         const leastTtl = async () => Math.min(...(await Promise.all(keys.map((key) => redis.pttl(key)))));
-        let least = await leastTtl();
-        await sleepUntil(
-          async () => {
-            const before = least;
-            least = await leastTtl();
-            return least > before;
-          },
-          { interval: 20, message: 'the lock and the key of its reader are renewed' },
-        );
+        const message = 'the lock and the key of its reader are renewed';
+        await sleepUntil(risen(leastTtl), { interval: 20, message });
         const passing = two.getReadWriteLock(names[1]).readLock();
         await passing.lock(-1, undefined, 7);
         await passing.unlock(7);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { LockLostError, type LockHold, type PermitHold, Redisson, type RedissonOptions } from '../../../lib';
-import { RedisServer, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
+import { RedisServer, risen, sleep, sleepUntil, trackClient, uniqueName } from '../../support';
 import { bareClient, newClient } from '../synchronizers/support';
 
 /** What the tests wait for comes within a round trip; without tracking after 10 s at the earliest. */
@@ -44,12 +44,7 @@ describe('trackHolds', () => {
 
   /** Resolves when the watchdog has renewed the key: it lives longer than it did. */
   async function renewed(key: string): Promise<void> {
-    let left = await redis.pttl(key);
-    await sleepUntil(async () => {
-      const before = left;
-      left = await redis.pttl(key);
-      return left > before;
-    });
+    await sleepUntil(risen(() => redis.pttl(key)));
   }
 
   async function expectLost(hold: LockHold | PermitHold): Promise<void> {

@@ -4,7 +4,7 @@ import { CommandError, Redisson } from '../../../lib';
 import { blockOf } from '../../../lib/operators/doctor/rights';
 import { Inspector } from '../../../lib/operators/inspection';
 import { ALL_KINDS, KINDS } from '../../../lib/kinds/allKinds';
-import { RedisServer, sleepUntil, trackClient } from '../../support';
+import { RedisServer, risen, sleepUntil, trackClient } from '../../support';
 import { refusals, rulesOf } from '../../support/securityPage';
 import { HOLDS, WORKLOADS } from './workloads';
 
@@ -93,12 +93,7 @@ describe('docs/security.md: a user with the rights of the page and no others', f
       const url = `redis://${kind}:secret@127.0.0.1:${server.port}`;
       const client = trackClient(Redisson.create({ url, lockWatchdogTimeout: WATCHDOG_MS }));
       const hold = await HOLDS[kind](client, `app:${kind}`);
-      let left = await admin.pttl(`app:${kind}`);
-      const livesLonger = async (): Promise<boolean> => {
-        const before = left;
-        left = await admin.pttl(`app:${kind}`);
-        return left > before;
-      };
+      const livesLonger = risen(() => admin.pttl(`app:${kind}`));
       await sleepUntil(livesLonger, { message: `${kind} is renewed` });
       await hold.unlock();
     };
