@@ -32,7 +32,7 @@ const ONE_PROCESS =
 
 const LOCK_HELD =
   'If it takes longer than usual, look at what the named process does. It is called stuck when somebody has waited for 30 s.';
-/** For objects whose holders are not in Redis, by verdict. They are never called stuck. */
+/** For objects with a number: their holders are not in Redis. By verdict; they are never called stuck. */
 const WITHOUT_OWNERS: Readonly<Record<string, string>> = {
   held:
     'Permits of acquire() have no owner, and a latch has none: only a process that has said so is named. If no process that ' +
@@ -44,12 +44,11 @@ const WITHOUT_OWNERS: Readonly<Record<string, string>> = {
 
 /** @param circle - of a dead-lock */
 export function adviceOf(
-  { kind, waiters }: Pick<ObjectReport, 'kind' | 'waiters'>,
+  { value, waiters }: Pick<ObjectReport, 'value' | 'waiters'>,
   verdict: Verdict['kind'],
   circle: Verdict['circle'] = [],
 ): string {
-  const isUnowned = ['semaphore', 'permitExpirableSemaphore', 'countDownLatch'].includes(kind);
-  if (waiters > 0 && isUnowned && verdict in WITHOUT_OWNERS) return WITHOUT_OWNERS[verdict]!;
+  if (waiters > 0 && value !== undefined && verdict in WITHOUT_OWNERS) return WITHOUT_OWNERS[verdict]!;
   if (waiters > 0 && verdict === 'held') return LOCK_HELD;
   if (verdict === 'dead-lock' && circle.length === 1) return ITSELF;
   // If the whole circle is in one process, there is only that one to restart.

@@ -13,27 +13,25 @@ describe('adviceOf a dead-lock', () => {
     ['of who waits for itself: that one, and its code', [link('a', 1, 'a')], /^Restart that process.*mend the code/],
   ] as const) {
     it(what, () => {
-      expect(adviceOf({ kind: 'lock', waiters: 1 }, 'dead-lock', circle)).to.match(advice);
+      expect(adviceOf({ waiters: 1 }, 'dead-lock', circle)).to.match(advice);
     });
   }
 });
 
 describe('adviceOf what callers wait for', () => {
-  for (const kind of ['semaphore', 'permitExpirableSemaphore', 'countDownLatch'] as const) {
-    it(`${kind}: promises no process and no verdict that never come`, () => {
-      expect(adviceOf({ kind, waiters: 1 }, 'held'))
-        .to.match(/have no owner.*addPermits\(n\)/)
-        .and.not.to.contain('stuck');
-      expect(adviceOf({ kind, waiters: 0 }, 'held')).to.equal('');
-    });
-  }
+  it('permits or a latch: promises no process and no verdict that never come', () => {
+    expect(adviceOf({ value: 0, waiters: 1 }, 'held'))
+      .to.match(/have no owner.*addPermits\(n\)/)
+      .and.not.to.contain('stuck');
+    expect(adviceOf({ value: 0, waiters: 0 }, 'held')).to.equal('');
+  });
 
   it('a semaphore with permits left: the caller wants more than these', () => {
-    expect(adviceOf({ kind: 'semaphore', waiters: 1 }, 'free')).to.match(/wants more.*addPermits\(n\)/);
-    expect(adviceOf({ kind: 'lock', waiters: 1 }, 'free')).to.equal('');
+    expect(adviceOf({ value: 1, waiters: 1 }, 'free')).to.match(/wants more.*addPermits\(n\)/);
+    expect(adviceOf({ waiters: 1 }, 'free')).to.equal('');
   });
 
   it('a lock: its process, and when it is called stuck', () => {
-    expect(adviceOf({ kind: 'lock', waiters: 1 }, 'held')).to.contain('stuck');
+    expect(adviceOf({ waiters: 1 }, 'held')).to.contain('stuck');
   });
 });
