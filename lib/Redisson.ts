@@ -399,7 +399,7 @@ export class Redisson {
     subscriptions.close(this.#closing.error);
     this.#wakeOthers();
     this.#fairQueues.close();
-    ownerships.clear();
+    ownerships.close();
     this.#context.objectListeners.close();
     const closed = [this.#connections.executor.close(), watchdog.thread?.close() ?? Promise.resolve()];
     this.#connections.monitor.close();

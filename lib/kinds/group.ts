@@ -428,7 +428,7 @@ export const GROUP = {
   renew: renewValues,
   portions: {
     toAcquire: ({ ownership, count }) =>
-      portions(ownership, (others) => [others.reduce((sum, { holds }) => sum + holds.length, count)]),
+      portions(ownership, (others) => [others.reduce((sum, { live }) => sum + live.length, count)]),
     toRelease: ({ ownership, left, remainingMs }) =>
       portions(ownership, (others) => {
         const all = [{ left, remainingMs }, ...others.map((other) => other.remainder())];

@@ -88,7 +88,10 @@ export class LockHold implements MemberHold {
   }
 
   async extend(leaseTime: number, unit?: TimeUnit): Promise<void> {
-    if (await this.setLease(holdLease(leaseTime, unit))) return;
+    const leaseMs = holdLease(leaseTime, unit);
+    // One that was given up is left to expire: its caller may still work.
+    if (this.isHeld && (await this.setLease(leaseMs))) return;
+    if (this.#hold.expires === true) throw this.#hold.lost ?? notHeld(this.name, this.threadId, this.#hold);
     // The lease before may have ended while the answer was on its way: then Redis has the new lease without a holder.
     void this[Symbol.asyncDispose]();
     throw this.#hold.lost ?? notHeld(this.name, this.threadId, this.#hold);

@@ -140,6 +140,8 @@ export class PermitHold implements PermitHoldApi {
       });
     }
     if (hold.lost === undefined) return;
+    // It may have been given up, and left to expire.
+    if (ownerships.release(ownership, hold)) ownerships.update(ownership);
     held.giveBack?.('released', undefined);
     throw hold.lost;
   }

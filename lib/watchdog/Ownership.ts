@@ -62,7 +62,7 @@ export interface Hold {
   readonly maxStallMs?: number | undefined;
   /**
    * Whether it is left to expire, and not released. Its end is then reported as a loss only if its object was `dropped`:
-   * a caller may still work under it, and use its signal.
+   * a caller may still work under it, and use its signal. One that was given up has been reported as lost already.
    */
   expires?: boolean | 'dropped';
   /** Whether it was released, and whether that was by `detach`. */
@@ -77,7 +77,10 @@ export interface Hold {
   readonly given?: boolean;
   /** Its signal, once it was read: `signalOf`. */
   signal?: AbortSignal;
-  /** Why it was lost; set before any listener is called. */
+  /**
+   * Why it was lost; set before any listener is called. A hold that was given up stays in its ownership until its lease
+   * ends: its caller may still work, and must not lose the lock by what the others of its thread send.
+   */
   lost?: LockLostError;
   /** Called once when it is lost. */
   onLost?: (cause: Error) => void;
@@ -166,6 +169,11 @@ export class Ownership implements Charge, Due {
     return this.kind === 'permit' || this.kind === 'semaphore';
   }
 
+  /** Its holds but those that were given up, and so cannot be entered again. */
+  get live(): readonly Hold[] {
+    return this.holds.some(isLost) ? this.holds.filter((hold) => !isLost(hold)) : this.holds;
+  }
+
   /** Adds a hold. Copies, because a push to an empty array would reserve room for 17 elements. */
   add(hold: Hold): void {
     this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
@@ -202,12 +210,17 @@ export class Ownership implements Charge, Due {
 
   /**
    * What a release leaves: how many holds, and for how many ms. If the leases of all holds have run out, no hold is
-   * left. Otherwise Redis would keep these holds until the end of a longer lease, that of the released hold.
+   * left. Otherwise Redis would keep these holds until the end of a longer lease, that of the released hold. A hold that
+   * is left to expire counts until its lease ends.
    */
   remainder(): { readonly left: number; readonly remainingMs: number } {
     if (this.holds.length === 0) return NOTHING;
-    const remainingMs = this.remainingMs(performance.now());
-    return { left: remainingMs > 0 ? this.holds.length : 0, remainingMs };
+    const now = performance.now();
+    const remainingMs = this.remainingMs(now);
+    if (remainingMs <= 0) return NOTHING;
+    let left = 0;
+    for (const { expires, leaseEnd } of this.holds) if (expires !== true || leaseEnd > now) left++;
+    return { left, remainingMs };
   }
 
   /**
@@ -291,6 +304,7 @@ function longest(holds: readonly Hold[], of: (hold: Hold) => number): number {
   return most;
 }
 
+const isLost = ({ lost }: Hold): boolean => lost !== undefined;
 const watchdogMsOf = ({ leaseMs, watchdogMs }: Hold): number => (leaseMs === -1 ? watchdogMs : 0);
 const maxStallMsOf = ({ leaseMs, maxStallMs = 0 }: Hold): number => (leaseMs === -1 ? maxStallMs : 0);
 

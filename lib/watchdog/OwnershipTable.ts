@@ -45,9 +45,9 @@ export interface Ending<R> {
  * facades and the watchdog share it. An entry exists while it has holds, or an acquisition, a release or a rollback
  * under way.
  *
- * States of a hold: held ({@link add}) -> released ({@link release}) | lost ({@link lose}: gone, past its deadline, its
- * renewals used up, released by force, or the client closed) | left to expire ({@link letExpire}), and then over at its
- * deadline.
+ * States of a hold: held ({@link add}) -> released ({@link release}) | lost ({@link lose}: gone, past its deadline,
+ * released by force) | left to expire ({@link letExpire}; or lost, but still in Redis: its renewals are used up, or the
+ * client is closed), and then over at its deadline.
  */
 export class OwnershipTable {
   readonly #ownerships = new ChurnedMap<string, Ownership>();
@@ -103,7 +103,7 @@ export class OwnershipTable {
   /** Of a read lock: the write lock that its thread has. */
   writerOf(ownership: Ownership): Ownership | undefined {
     const other = ownership.kind === 'read' ? this.otherHalf(ownership) : undefined;
-    return other?.holds.length === 0 ? undefined : other;
+    return other?.live.length === 0 ? undefined : other;
   }
 
   /** Adds an ownership; there must be none with its key. The caller then adds a hold to it or calls {@link tidy}. */
@@ -218,15 +218,20 @@ export class OwnershipTable {
   /** Leaves a hold to expire when its last renewal or its lease ends. @param how - as `Hold.expires` */
   letExpire(ownership: Ownership, hold: Hold, how: true | 'dropped' = true): void {
     if (!ownership.holds.includes(hold)) return;
-    hold.expires = how;
     if (how === true) hold.trace?.released();
+    this.#leaveToExpire(ownership, hold, how);
+    this.update(ownership);
+  }
+
+  /** {@link update} must follow. */
+  #leaveToExpire(ownership: Ownership, hold: Hold, how: true | 'dropped'): void {
+    hold.expires = how;
     this.onReleased?.();
     if (hold.leaseMs === NO_LEASE) {
       hold.leaseEnd = Math.min(ownership.deadline, confirmedUntil(performance.now(), hold.watchdogMs));
       hold.leaseMs = hold.watchdogMs;
     }
     this.#freeSection(hold);
-    this.update(ownership);
   }
 
   /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
@@ -256,7 +261,7 @@ export class OwnershipTable {
 
   /**
    * Holds are lost: aborts each, calls each listener once, and removes ownerships without holds. All are marked before
-   * the first listener is called, since a listener may check the others.
+   * the first listener is called, since a listener may check the others. What is given up is left to expire.
    */
   lose(losses: Iterable<Loss>): void {
     const tell: (() => void)[] = [];
@@ -264,12 +269,14 @@ export class OwnershipTable {
       if (holds.length === 0) return;
       const { name, threadId, ofPermits: permits } = ownership;
       const cause = new LockLostError(name, threadId, why, { ...options, permits });
-      if (how === undefined) this.mayRemain(ownership, ...holds);
-      this.#part(ownership, holds);
       const lost = holds.filter(({ expires }) => expires !== true);
       for (const hold of lost) hold.lost = cause;
+      if (how === undefined) this.mayRemain(ownership, ...holds);
+      if (how === 'givenUp' || how === 'closed') for (const hold of lost) this.#leaveToExpire(ownership, hold, true);
+      else this.#part(ownership, holds);
       this.update(ownership);
-      if (lost.length > 0) tell.push(() => this.#tell(lost, cause, how === 'closed' ? undefined : ownership));
+      if (lost.length > 0)
+        tell.push(() => this.#tell(lost, cause, how === 'closed' || how === 'cleared' ? undefined : ownership));
     };
     for (const loss of losses) {
       lose(loss.ownership, loss);
@@ -318,17 +325,30 @@ export class OwnershipTable {
   }
 
   /**
-   * Removes everything: the client is shut down and its locks are left to expire. Nothing renews the holds any more, so
-   * each is marked as lost. The client's listeners are not called, because the shutdown was requested.
-   *
+   * The client is shut down and its locks are left to expire. Nothing renews the holds any more, so each is marked as
+   * lost, but stays: commands that end now must leave it. The client's listeners are not called, because the shutdown
+   * was requested.
+   */
+  close(): void {
+    const { watcher } = this;
+    this.watcher = undefined;
+    const ownerships = [...this.#ownerships.values()];
+    for (const ownership of ownerships) watcher?.ended(ownership);
+    const options = { cause: new ShutdownError() };
+    const why = 'its client was shut down, and nothing renews it';
+    this.lose(ownerships.map((ownership) => ({ ownership, why, options, how: 'closed' })));
+  }
+
+  /**
+   * Removes everything: what Redis had is gone. Each hold is marked as lost; the client's listeners are not called.
    * @param why - they are lost
    * @param cause - becomes the `cause` of the losses
    */
-  clear(why = 'its client was shut down, and nothing renews it', cause: Error = new ShutdownError()): void {
+  clear(why: string, cause: Error): void {
     const ownerships = [...this.#ownerships.values()];
     this.#ownerships.clear();
     this.#values.clear();
-    this.lose(ownerships.map((ownership) => ({ ownership, why, options: { cause }, how: 'closed' })));
+    this.lose(ownerships.map((ownership) => ({ ownership, why, options: { cause }, how: 'cleared' })));
   }
 
   /** Redis may still have these holds: they were lost or given up, or their release got no reply or was refused. */
@@ -431,10 +451,12 @@ export interface Loss {
   /** For a group lock: the values that are gone. Then every ownership of that owner that covers one of them is lost. */
   readonly gone?: readonly string[] | undefined;
   /**
-   * `released`: a release found them gone, so nothing of them is left in Redis. `closed`: the client was shut down, as
-   * requested, so only the holds themselves are notified. By default Redis may still have them.
+   * `released`: a release found them gone, so nothing of them is left in Redis. `givenUp`: Redis has them until their
+   * leases end, but nothing renews them any more. `closed`: likewise, because the client was shut down, as requested, so
+   * only the holds themselves are notified. `cleared`: nothing is left, as requested. By default Redis may still have
+   * them.
    */
-  readonly how?: 'released' | 'closed' | undefined;
+  readonly how?: 'released' | 'givenUp' | 'closed' | 'cleared' | undefined;
 }
 
 /** The code of a {@link stallFailure}. */

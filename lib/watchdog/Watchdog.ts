@@ -210,7 +210,7 @@ export class Watchdog {
       const { leaseMs, maxRenewals, renewals } = hold;
       if (leaseMs !== NO_LEASE || maxRenewals === 0 || renewals < maxRenewals) continue;
       const why = `it was renewed ${renewals} times, which is its limit (maxRenewTimes)`;
-      this.#table.lose([{ ownership, holds: [hold], why, options: { cause: new Error(why) } }]);
+      this.#table.lose([{ ownership, holds: [hold], why, options: { cause: new Error(why) }, how: 'givenUp' }]);
     }
     return ownership.watchdogMs > 0;
   }

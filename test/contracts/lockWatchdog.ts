@@ -32,6 +32,8 @@ export function lockWatchdog(kind: LockUnderTest): void {
   }
   if (kind.traits.reentrant) {
     scenarios['a re-entry with a lease neither shortens the life of the lock nor stops the renewal'] = reentered;
+    scenarios['a hold that is given up keeps the lock until its lease ends, whatever its thread releases'] = givenUp;
+    scenarios['a re-entry that is under way at shutdown() leaves the lock to expire'] = shutDownInReentry;
   }
   // The others have no order.
   if (kind.traits.pubsub && kind.traits.shared !== true) {
@@ -160,6 +162,41 @@ async function renewedTooOften(stage: LockStage): Promise<void> {
   expect(await stage.isLocked()).to.equal(true);
   expect((hold.signal.reason as Error).message).to.contain('maxRenewTimes');
   await stage.expectNoRenewal();
+}
+
+async function givenUp(stage: LockStage): Promise<void> {
+  const outer = await stage.lock().acquire({ threadId: 1, maxRenewTimes: 1 });
+  const inner = await stage.lock().acquire({ threadId: 1 });
+  await new Promise((resolve) => outer.signal.addEventListener('abort', resolve));
+  await inner.unlock();
+  expect(await rejection(outer.extend(60_000))).to.be.instanceOf(LockLostError);
+  await stage.lock().lock(-1, undefined, 1);
+  await stage.lock().unlock(1);
+  await sleep(100);
+  expect(await stage.isLocked(), 'locked while its caller may still work').to.equal(true);
+  expect(await stage.leastTtl()).to.be.within(1, WATCHDOG_MS);
+  expect(await rejection(outer.unlock())).to.be.instanceOf(LockLostError);
+  await stage.untilFree(1_000);
+}
+
+/** Whatever is on its way when the client closes: a command, its reply, or what follows from that. */
+const MOMENTS = 12;
+
+async function shutDownInReentry(stage: LockStage): Promise<void> {
+  const left = Array.from({ length: MOMENTS }, async (_, moment) => {
+    const client = stage.newClient();
+    const name = `${stage.name}:${moment}`;
+    const lock = stage.kind.make(client, name);
+    await lock.lock(-1, undefined, 1);
+    const again = lock.lock(-1, undefined, 1).catch(() => undefined);
+    for (let i = 0; i < moment; i++) await Promise.resolve();
+    await client.shutdown();
+    await again;
+    await sleep(100);
+    return stage.redis.exists(...(stage.kind.keys?.(name) ?? [name]));
+  });
+  stage.leavesKeys = true;
+  expect(await Promise.all(left)).to.not.include(0);
 }
 
 async function reentered(stage: LockStage): Promise<void> {

@@ -120,7 +120,7 @@ export class FakeClient {
     this.closing.begin('closed');
     this.subscriptions.close();
     this.ownerships.sectionQueues.wakeAll();
-    this.ownerships.clear();
+    this.ownerships.close();
     await this.executor.close();
     this.context.rollback.close();
   }

@@ -144,7 +144,7 @@ export class LockEngine {
       await (ownership.unsettled ? ownership.whenIdle() : ownership.whenReleased());
       ownership = this.ownershipOf(threadId);
     }
-    if (ownership?.holds.includes(hold) !== true) return false;
+    if (ownership?.live.includes(hold) !== true) return false;
     const own = ownership;
     const sentAt = performance.now();
     const { deadline } = own;
@@ -174,7 +174,7 @@ export class LockEngine {
         ownerships.confirm(own, Math.min(own.leaseEnd, confirmedUntil(sentAt, remainingMs)));
       },
     });
-    return own.holds.includes(hold);
+    return own.live.includes(hold);
   }
 
   /**
@@ -195,14 +195,15 @@ export class LockEngine {
   }
 
   /**
-   * Releases, in the background, a hold that was lost. Redis may still have it (it was renewed, but the reply never
-   * came), or waiters may not know yet that it is gone.
+   * Releases, in the background, a hold that was lost. Redis may still have it (it was given up; or renewed, but the
+   * reply never came), or waiters may not know yet that it is gone.
    */
   releaseLost(threadId: number, hold: Hold): void {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
     wakeWaiters(this.context, this.kind, identity);
+    if (ownerships.release(ownership, hold)) ownerships.update(ownership);
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (ownership.acquiring || ownership.holds.length > 0) return;
     if (!ownership.unsettled) this.#undoRelease(ownership, hold);
@@ -311,13 +312,13 @@ export class LockEngine {
    */
   #checkReentry(ownership: Ownership): void {
     const { context, name } = this;
-    const { threadId, holds } = ownership;
+    const { threadId, live } = ownership;
     const other = this.otherHalfOf(threadId);
     if (other?.acquiring === true) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.acquisitionPending(name, threadId);
     }
-    if (holds.length === 0 && !(this.shared && (other?.holds.length ?? 0) > 0)) return;
+    if (live.length === 0 && !(this.shared && (other?.live.length ?? 0) > 0)) return;
     if (!context.settings.strictThreads) return context.warnReentry(name);
     context.ownerships.tidy(ownership);
     throw IllegalMonitorStateError.handleReentry(name, threadId);

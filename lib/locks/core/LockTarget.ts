@@ -82,7 +82,7 @@ export class LockTarget implements Target<Acquired>, Heir {
     this.#from = request.from;
     this.kind = kind;
     this.ownership = ownership;
-    this.count = ownership.holds.length + 1;
+    this.count = ownership.live.length + 1;
     this.leaseMs = leaseMs;
     this.acquisition = new Acquisition(context, this, request.waitMs, request.queues);
     this.acquisition.trace = request.trace;
@@ -90,7 +90,7 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   /** Whether the waiters may wait for its own thread, which has the lock, or some of its values. */
   get #reenters(): boolean {
-    return this.count > 1 || this.ownership.overlapping?.some(({ holds }) => holds.length > 0) === true;
+    return this.count > 1 || this.ownership.overlapping?.some(({ live }) => live.length > 0) === true;
   }
 
   /** Not for a re-entry. */

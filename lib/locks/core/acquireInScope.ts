@@ -159,11 +159,11 @@ function chooseThread(lock: LockEngine, call: CallingThread): ThreadChoice | Obs
   const other = lock.otherHalfOf(own);
   const ownerships = [...lock.ownershipsOf(own), ...(other === undefined ? [] : [other])];
   if (call.origin !== 'plain') {
-    const free = ownerships.every(({ holds, acquiring }) => holds.length === 0 && !acquiring);
+    const free = ownerships.every(({ live, acquiring }) => live.length === 0 && !acquiring);
     return { threadId: free ? own : (call.spare ??= newThread()).id, suspicious: false };
   }
   // The call re-enters no scope around it, so its own thread acquired its holds by `acquire`, or beside the call.
-  const holds = ownerships.flatMap((ownership) => ownership.holds);
+  const holds = ownerships.flatMap(({ live }) => live);
   if (holds.some((hold) => isOfSection(hold))) throw IllegalMonitorStateError.besideSection(lock.name, own);
   // The other half is being acquired by the same owner, so Redis would let both in.
   if (other?.acquiring === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
@@ -258,11 +258,11 @@ function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around:
   const pending = plain ? undefined : own.find(({ acquiring }) => acquiring);
   if (pending !== undefined) return whole(pending) ?? pending;
   const fits = ({ origin, scope }: Hold): boolean => origin === 'section' && isInTheWay(scope);
-  const ownHolds = own.flatMap(({ holds }) => holds);
-  const beside = (lock.shared && !plain ? undefined : ownHolds.find(fits)) ?? other?.holds.find(fits);
+  const ownHolds = own.flatMap(({ live }) => live);
+  const beside = (lock.shared && !plain ? undefined : ownHolds.find(fits)) ?? other?.live.find(fits);
   if (beside !== undefined) return beside.scope;
   // Redis refuses the write lock to a thread with read holds only, so there is no obstacle then.
-  if (other?.acquiring !== true || (lock.shared ? other.holds : ownHolds).length === 0) return undefined;
+  if (other?.acquiring !== true || (lock.shared ? other.live : ownHolds).length === 0) return undefined;
   return plain ? PENDING : (whole(other) ?? other);
 }
 

@@ -221,7 +221,7 @@ describe('Watchdog: trouble', () => {
   it('tells the holds, not the listeners, that the client is shut down', () => {
     const told: Error[] = [];
     owned.take('a').onLost = (cause) => told.push(cause);
-    owned.table.clear();
+    owned.table.close();
     expect(told).to.have.length(1);
     expect(told[0]!.cause).to.be.instanceOf(ShutdownError);
     expect(owned.lost).to.deep.equal([]);

@@ -148,6 +148,12 @@ describe('Watchdog: the schedule', () => {
       expect(told.map(({ message }) => message)).to.have.length(1);
       expect(told[0]!.message).to.contain('maxRenewTimes');
       expect(told[0]!.cause).to.be.instanceOf(Error).with.property('message').that.contains('maxRenewTimes');
+      // It is left to expire: what its thread sends meanwhile must leave it.
+      const { left, remainingMs } = owned.ownership('a').remainder();
+      expect(left).to.equal(1);
+      expect(remainingMs).to.be.within(19_900, 20_000);
+      await clock.tickAsync(20_000);
+      expect(owned.table.size).to.equal(0);
       expect(owned.lost).to.have.length(1);
       expect(clock.countTimers()).to.equal(0);
     });
@@ -160,7 +166,8 @@ describe('Watchdog: the schedule', () => {
       await clock.tickAsync(60_000);
       expect(told).to.equal(1);
       expect(owned.times).to.have.length(6);
-      expect(owned.ownership('a').holds).to.have.length(1);
+      expect(owned.ownership('a').live).to.have.length(1);
+      expect(owned.ownership('a').remainder().left).to.equal(1);
     });
 
     it('does not count renewals that failed', async () => {
