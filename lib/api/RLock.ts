@@ -145,7 +145,8 @@ export interface RLock extends RObject {
    *
    * @returns whether the lock was held
    * @throws UnsupportedOperationError for a MultiLock or RedLock
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   the lock may have been released, and taken by another owner
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   forceUnlock(): Promise<boolean>;

@@ -124,7 +124,8 @@ export interface RSemaphore extends RObject {
    * @param ttl - how long it lives. Default: without limit
    * @param unit - the unit of `ttl`. Default milliseconds
    * @returns whether it was created
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   others may have deleted it meanwhile
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
@@ -144,7 +145,8 @@ export interface RSemaphore extends RObject {
    * Deletes the semaphore. Its waiters keep waiting.
    *
    * @returns whether there was one
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   it may have been deleted, and made anew by others
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   delete(): Promise<boolean>;
@@ -347,7 +349,8 @@ export interface RPermitExpirableSemaphore extends RObject {
    *
    * @param permits - how many permits it has then
    * @returns whether it was created
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   others may have deleted it meanwhile
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
@@ -357,7 +360,8 @@ export interface RPermitExpirableSemaphore extends RObject {
    * Sets how many permits there are, taken or not.
    *
    * @param permits - how many
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   others may have set another number meanwhile
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
@@ -400,7 +404,8 @@ export interface RPermitExpirableSemaphore extends RObject {
    * Deletes the semaphore and all permits.
    *
    * @returns whether there was one
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   it may have been deleted, and made anew by others
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   delete(): Promise<boolean>;
@@ -486,7 +491,8 @@ export interface RCountDownLatch extends RObject {
    *
    * @param count - the count
    * @returns whether it was set
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   others may have counted it down, and a repeat would begin a new one
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    * @throws RangeError, TypeError, ConfigError for wrong arguments
    */
@@ -496,7 +502,8 @@ export interface RCountDownLatch extends RObject {
    * Deletes the latch.
    *
    * @returns whether there was one
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: it may then return `false`
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `mayHaveRun` is false:
+   *   it may have been deleted, and made anew by others
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    */
   delete(): Promise<boolean>;

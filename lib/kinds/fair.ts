@@ -19,7 +19,7 @@ import {
   WAKE,
 } from './fairQueue';
 import { decodeFlag, decodeRelease, type ReleaseReply } from '../scripts/replies';
-import { defineScript, lua } from '../scripts/Script';
+import { defineScript, lua, TAKES } from '../scripts/Script';
 import { prefixName } from '../util/names';
 import { lockChannel, handOverLock, USUAL } from './reentrant';
 import type { LockDescriptor } from './Kind';
@@ -83,8 +83,8 @@ export const tryAcquireFairLock = defineScript({
   lua: oneShotAcquire(REENTER),
 });
 
-/** The keys and rules of the scripts that end a hold or a wait. */
-const ENDS = { keys: FAIR_ACQUIRE.keys, synced: true } as const;
+/** The keys and rules of the scripts that end the hold or the wait of an owner. */
+const ENDS = { keys: FAIR_ACQUIRE.keys, resend: 'always', synced: true } as const;
 
 /**
  * Releases holds and notifies the head of the queue.
@@ -167,7 +167,8 @@ return held and 1 or ${LEFT_FREE_LOCK}
  */
 export const forceReleaseFairLock = defineScript({
   name: 'fairLock.forceRelease',
-  ...ENDS,
+  keys: FAIR_ACQUIRE.keys,
+  ...TAKES,
   args: ['message', 'publish'],
   lua: lua`${WAKE}${PURGE}${QUEUE}
 local held = redis.call('hlen', name)
@@ -191,6 +192,8 @@ export type FairTurn = readonly [againMs: number, ahead: readonly string[]];
  * the table in `fairQueue.ts`. For the client that released the lock, since every waiter may be asleep, and for a
  * client that waits, since Java notifies only the head. A head of that client is notified, too, where a Java client may
  * hold the lock: its lease may end before the one that the head has seen, and Java notifies no waiter of that.
+ *
+ * It is not sent again: `told` would be too long for a head that has come meanwhile. The watch makes another check.
  *
  * KEYS: as {@link acquireFairLock}. ARGV: message, told (ms since the head was notified),
  * client (the id of a client with waiters; empty: none), publish.

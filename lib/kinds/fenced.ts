@@ -83,6 +83,7 @@ export const handOverFencedLock = defineScript({
   name: 'fencedLock.handOver',
   keys: ['name', 'token'],
   args: ['owner', 'heir', 'lease', 'repeated'],
+  resend: 'always',
   synced: ({ kind }) => kind === 'handed',
   lua: lua`
 local current = redis.call('get', token)

@@ -6,7 +6,7 @@ import {
   RELEASED_HANDED,
   type ReleaseReply,
 } from '../scripts/replies';
-import { defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg } from '../scripts/Script';
+import { defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg, TAKES } from '../scripts/Script';
 import { NOTICE_MS, TELL } from '../scripts/shortenLease';
 import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors';
@@ -132,6 +132,7 @@ export const releaseValues = defineScript({
   name: 'groupLock.release',
   keys: ['name', 'channel'],
   args: ['message', 'owner', 'publish'],
+  resend: 'always',
   synced: true,
   lua: lua`
 ${TELL}${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}${SERVER_TIME}
@@ -183,6 +184,7 @@ export const handOverValues = defineScript({
   name: 'groupLock.handOver',
   keys: ['name', 'channel'],
   args: ['message', 'owner', 'heir', 'lease', 'publish'],
+  resend: 'always',
   synced: ({ kind }) => kind === 'handed',
   lua: lua`
 ${TELL}${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
@@ -225,7 +227,7 @@ export const forceReleaseValues = defineScript({
   name: 'groupLock.forceRelease',
   keys: ['name', 'channel'],
   args: ['message', 'publish'],
-  synced: true,
+  ...TAKES,
   lua: lua`
 ${TELL}${HOLDER_OF}${FORGET_HOLDER}${SERVER_TIME}
 local found = 0
@@ -291,6 +293,7 @@ return result
 export const findValues = defineScript({
   name: 'groupLock.find',
   keys: [],
+  resend: 'always',
   lua: lua`
 local result = {}
 for k = 1, #KEYS do
@@ -312,6 +315,7 @@ return result
  */
 export const areValuesLocked = defineScript({
   name: 'groupLock.isLocked',
+  resend: 'always',
   lua: lua`
 ${HOLDER_OF}${SERVER_TIME}
 for i = moreArgs + 1, #ARGV do
@@ -332,6 +336,7 @@ return 0
 export const countValues = defineScript({
   name: 'groupLock.count',
   args: ['owner'],
+  resend: 'always',
   lua: lua`
 ${HOLDER_OF}${SERVER_TIME}
 local least = -1

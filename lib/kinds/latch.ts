@@ -12,9 +12,9 @@ import { latchWakeRule } from '../waiters/WaitQueue';
  * | `name`                                        | string  | the count; the key is gone when it reaches zero   |
  * | `redisson_countdownlatch__channel__{<name>}`  | channel | `0` = reached zero, `1` = a new count, or deleted |
  *
- * The count does not show who counted, so a repeat would be a second count: those scripts are sent once, and the
- * caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key of
- * any type.
+ * The data do not show who counted, nor which latch was meant, so a repeat would be a second count, or concern a new
+ * latch: the scripts are sent once, and the caller gets an error that says whether it may have run. GET comes before SET
+ * and DEL, which would replace a key of any type.
  */
 
 /**
@@ -83,6 +83,7 @@ return 0
     name: 'countDownLatch.delete',
     keys: ['name', 'channel'],
     args: ['message', 'publish'],
+    resend: 'never',
     lua: lua`
 if not redis.call('get', name) then return 0 end
 redis.call('del', name)

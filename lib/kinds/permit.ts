@@ -1,5 +1,5 @@
 import { decodeFlag, decodeFlags, decodeNumber } from '../scripts/replies';
-import { COUNTS, defineScript, lua, type Script, SERVER_TIME, type ScriptArg } from '../scripts/Script';
+import { COUNTS, defineScript, lua, type Script, SERVER_TIME, type ScriptArg, TAKES } from '../scripts/Script';
 import { NO_LEASE } from '../util/duration';
 import type { PermitKeys, SynchronizerKind } from './Kind';
 import { NOTICE_MS } from '../scripts/shortenLease';
@@ -67,7 +67,8 @@ end
 
 /**
  * `purge(name, permits, channel, publish, now)`: makes all expired permits available again, the first step of most
- * operations. Returns what `readAvailable` returns. Includes {@link READ_AVAILABLE} and {@link PUT_BACK}.
+ * operations. Anybody may do it, and as often as they like: which permits have expired, the data and the clock of the
+ * server say. Returns what `readAvailable` returns. Includes {@link READ_AVAILABLE} and {@link PUT_BACK}.
  */
 export const PURGE = lua`${READ_AVAILABLE}${PUT_BACK}
 local function purge(name, permits, channel, publish, now)
@@ -79,8 +80,8 @@ local function purge(name, permits, channel, publish, now)
 end
 `;
 
-/** The keys and rules of the scripts that change permits. */
-const CHANGES = { keys: ['name', 'permits', 'channel'], synced: true } as const;
+/** The keys and rules of the scripts that change the permits with these ids. */
+const CHANGES = { keys: ['name', 'permits', 'channel'], resend: 'always', synced: true } as const;
 
 /**
  * KEYS: name, permits, channel. ARGV: publish.
@@ -91,6 +92,7 @@ function defineCountScript(name: string, count: string): Script<'name' | 'permit
     name,
     keys: ['name', 'permits', 'channel'],
     args: ['publish'],
+    resend: 'always',
     lua: lua`${SERVER_TIME}${PURGE}
 local available, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
@@ -163,7 +165,8 @@ export const PERMIT = {
    */
   setPermits: defineScript({
     name: 'permitExpirableSemaphore.setPermits',
-    ...CHANGES,
+    keys: ['name', 'permits', 'channel'],
+    ...TAKES,
     args: ['total', 'publish'],
     lua: lua`${READ_AVAILABLE}
 local available, failure = readAvailable(name)
@@ -216,6 +219,7 @@ return available
     name: 'permitExpirableSemaphore.acquire',
     keys: ['name', 'permits', 'channel'],
     args: ['lease', 'publish', 'old'],
+    more: 'ids',
     ...ACQUIRES,
     lua: lua`${SERVER_TIME}${EXPIRY_OF}${READ_AVAILABLE}${PUT_BACK}
 local available, failure = readAvailable(name)
@@ -283,6 +287,7 @@ return expiry >= now and 1 or -1
     name: 'permitExpirableSemaphore.releaseMany',
     ...CHANGES,
     args: ['publish', 'repeated'],
+    more: 'ids',
     lua: lua`${SERVER_TIME}${PURGE}
 local seen, ids, there, live = {}, {}, 0, 0
 for i = moreArgs + 1, #ARGV do
@@ -331,6 +336,8 @@ return live
     name: 'permitExpirableSemaphore.updateLeaseTime',
     keys: [],
     args: ['lease', 'renewal', 'publish'],
+    more: 'ids',
+    resend: 'always',
     synced: true,
     lua: lua`${SERVER_TIME}${EXPIRY_OF}${PURGE}
 local expiry = expiryOf(now, lease)
@@ -368,6 +375,7 @@ return result
     name: 'permitExpirableSemaphore.getLeaseTime',
     keys: ['name', 'permits', 'channel'],
     args: ['id', 'publish'],
+    resend: 'always',
     lua: lua`${SERVER_TIME}${PURGE}
 local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
@@ -387,7 +395,7 @@ return expiry - now
   delete: defineScript({
     name: 'permitExpirableSemaphore.delete',
     keys: ['name', 'permits'],
-    synced: true,
+    ...TAKES,
     lua: lua`
 local available, taken = redis.call('get', name), redis.call('zcard', permits)
 if not available and taken == 0 then return 0 end

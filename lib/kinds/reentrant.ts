@@ -1,5 +1,5 @@
 import { LEAVE_HOLDS, SHORTEN_LEASE, TELL, TELL_RELEASED } from '../scripts/shortenLease';
-import { defineScript, RELEASES, lua, RENEWS, type Script } from '../scripts/Script';
+import { defineScript, RELEASES, lua, RENEWS, type Script, TAKES } from '../scripts/Script';
 import {
   ACQUIRED,
   type AcquireReply,
@@ -118,6 +118,7 @@ return tellReleased(publish, channel, message)
 export const handOverLock = defineScript({
   name: 'lock.handOver',
   args: ['owner', 'heir', 'lease'],
+  resend: 'always',
   synced: ({ kind }) => kind === 'handed',
   lua: lua`
 if redis.call('hexists', name, owner) == 0 then
@@ -152,7 +153,7 @@ export function defineForceReleaseScript(
     name,
     keys: ['name', 'channel'],
     args: ['message', 'publish'],
-    synced: true,
+    ...TAKES,
     lua: lua`
 ${TELL}
 if not (${isLocked}) then return 0 end
@@ -179,6 +180,7 @@ export function defineFindScript(name: string, isHeld: string): Script<never, ne
   return defineScript({
     name,
     keys: [],
+    resend: 'always',
     lua: lua`
 local result = {}
 for i = 1, #KEYS do result[i] = ${isHeld} and 1 or 0 end
@@ -222,6 +224,7 @@ return result
  */
 export const lockTimeToLive = defineScript({
   name: 'lock.timeToLive',
+  resend: 'always',
   lua: lua`
 redis.call('hlen', name)
 return redis.call('pttl', name)

@@ -1,5 +1,5 @@
 import { decodeFlag, decodeNumber } from '../scripts/replies';
-import { COUNTS, defineScript, lua, type Script } from '../scripts/Script';
+import { COUNTS, defineScript, lua, type Script, TAKES } from '../scripts/Script';
 import type { SynchronizerKind } from './Kind';
 import { prefixName } from '../util/names';
 import { semaphoreWakeRule } from '../waiters/WaitQueue';
@@ -12,7 +12,7 @@ import { semaphoreWakeRule } from '../waiters/WaitQueue';
  * | `name`                | string  | permits available now, may be negative; expires only where it was set so |
  * | `redisson_sc:{name}`  | channel | the permits available after each change that may let a waiter in         |
  *
- * The data does not show who has a permit, so a repeat would be a second change: these scripts are sent once, and the
+ * The data does not show who has a permit, so a repeat would be a second change: the scripts are sent once, and the
  * caller gets an error that says whether it may have run. GET comes before SET and DEL, which would replace a key of
  * any type.
  */
@@ -27,6 +27,7 @@ import { semaphoreWakeRule } from '../waiters/WaitQueue';
 export function defineIntegerScript(name: string): Script<'name', never, number> {
   return defineScript({
     name,
+    resend: 'always',
     lua: lua`
 local function integerText(name)
   local text = redis.call('get', name)
@@ -145,8 +146,7 @@ return available
    */
   drain: defineScript({
     name: 'semaphore.drainPermits',
-    resend: 'never',
-    synced: true,
+    ...TAKES,
     lua: lua`
 local available = redis.call('get', name)
 if not available then return 0 end
@@ -166,7 +166,7 @@ return tonumber(available)
    */
   delete: defineScript({
     name: 'semaphore.delete',
-    synced: true,
+    ...TAKES,
     lua: lua`
 if not redis.call('get', name) then return 0 end
 return redis.call('del', name)

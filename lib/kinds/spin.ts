@@ -1,5 +1,5 @@
 import { decodeFlag, decodeRelease } from '../scripts/replies';
-import { defineScript, lua } from '../scripts/Script';
+import { defineScript, lua, TAKES } from '../scripts/Script';
 import { LEAVE_HOLDS, SHORTEN_LEASE } from '../scripts/shortenLease';
 import { acquireLock, handOverLock, USUAL } from './reentrant';
 import type { LockDescriptor } from './Kind';
@@ -22,6 +22,7 @@ import type { LockDescriptor } from './Kind';
 export const releaseSpinLock = defineScript({
   name: 'spinLock.release',
   args: ['owner', 'left', 'remaining'],
+  resend: 'always',
   synced: true,
   lua: lua`
 ${SHORTEN_LEASE}${LEAVE_HOLDS}
@@ -45,7 +46,7 @@ return 1
  */
 export const forceReleaseSpinLock = defineScript({
   name: 'spinLock.forceRelease',
-  synced: true,
+  ...TAKES,
   lua: lua`
 if redis.call('hlen', name) == 0 then return 0 end
 return redis.call('del', name)

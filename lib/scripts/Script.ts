@@ -17,12 +17,17 @@ export const RESEND_FLAG: unique symbol = Symbol('resend flag');
 export type ScriptArg = string | number | Buffer | typeof PUBLISH_COMMAND | typeof RESEND_FLAG;
 
 /**
- * When a script may be sent a second time:
+ * When a script may be sent a second time, although the first copy may have run. Others may have changed everything
+ * between the two copies. So the second one must know whose call it is: it names an owner, a ticket or ids, finds what
+ * the first one did for these, and leaves the others alone. Or it changes nothing.
  *
- * - `always`: a repeat changes nothing that the first run did; sent again after a lost connection and after a time-out.
+ * - `always`: sent again after a lost connection and after a time-out.
  * - `connection`: as `always`, but after a time-out the caller gets the error at once, and undoes what a late run may
  *   do.
- * - `never`: a repeat would count twice, so the caller gets an error if the reply is missing.
+ * - `never`: a repeat would count twice, or take what somebody else has got meanwhile. So the caller gets an error if
+ *   the reply is missing, which says whether it may have run.
+ *
+ * A copy that certainly did not run (NOSCRIPT, a redirection, a refusal) is sent again in any case.
  */
 export type Resend = 'always' | 'connection' | 'never';
 
@@ -48,6 +53,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 /** The rules of a script that releases. */
 export const RELEASES = {
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
+  resend: 'always',
   synced: true,
   saysUnheard: true,
   decode: decodeRelease,
@@ -55,6 +61,9 @@ export const RELEASES = {
 
 /** The rules of a script that changes a number, and notifies the waiters. A repeat would count twice. */
 export const COUNTS = { keys: ['name', 'channel'], resend: 'never', synced: true } as const;
+
+/** The rules of a script that takes from whoever has it. A repeat could take from somebody who came meanwhile. */
+export const TAKES = { resend: 'never', synced: true } as const;
 
 /** The rules of a script that renews many holds. It is sent once: the next renewal follows soon. */
 export const RENEWS = { keys: [], args: ['lease'], resend: 'never', synced: true } as const;
@@ -72,9 +81,11 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
   readonly keys?: readonly K[];
   /** Names of the arguments in order; the channels are sent after them. @default none */
   readonly args?: readonly A[];
+  /** What follows them, where that says whose call it is: `ids`. @default `` */
+  readonly more?: string;
   /** The body, written with the tag {@link lua}; the named keys and args are local variables in it. */
   readonly lua: string;
-  /** When it may be sent again. A test sends each script again that may be. @default `always` */
+  /** When it may be sent again. Tests check what it says, and send each script again that may be. @default `never` */
   readonly resend?: Resend;
   /**
    * Whether the executor waits until the replicas, if any, have confirmed it (WAIT). A function selects the results
@@ -126,7 +137,7 @@ export function defineScript<const K extends string = 'name', const A extends st
     .trim()
     .replaceAll(/\n\s*\n/g, '\n');
   const sha = createHash('sha1').update(text).digest('hex');
-  const rules = { resend: 'always', synced: false, saysUnheard: false, keys, args: named } as const;
+  const rules = { resend: 'never', more: '', synced: false, saysUnheard: false, keys, args: named } as const;
   return Object.freeze({ ...rules, ...definition, channels, realKeys, body: definition.lua, lua: text, sha });
 }
 

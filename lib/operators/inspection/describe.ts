@@ -215,6 +215,7 @@ export const readPermits = defineScript({
   name: 'inspection.permits',
   keys: ['permits'],
   args: ['last'],
+  resend: 'always',
   lua: lua`
 local found = redis.call('zrange', permits, 0, last, 'withscores')
 for i = 1, #found, 2 do

@@ -3,7 +3,7 @@ import { UnsupportedOperationError } from '../../errors';
 import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import type { LockDescriptor } from '../../kinds/Kind';
 import { UNLOCK_MESSAGE } from '../../kinds/reentrant';
-import { defineScript, lua, PUBLISH_COMMAND, type Script } from '../../scripts/Script';
+import { defineScript, lua, PUBLISH_COMMAND, type Script, TAKES } from '../../scripts/Script';
 import type { ObjectReport } from './reports';
 
 /** The result of a forced unlock. */
@@ -65,9 +65,7 @@ function guarded(
   return defineScript({
     ...{ name: `inspection.forceUnlock.${name}`, keys },
     args: ['message', 'publish', 'guarded'],
-    // A repeat could release the lock of the next holder.
-    resend: 'never',
-    synced: true,
+    ...TAKES,
     lua: lua`
 ${ownersOf}
 local owners = ownersOf(name)

@@ -17,6 +17,7 @@ const PER_KEY = 4;
 export const peekAtKeys = defineScript({
   name: 'inspection.peek',
   keys: [],
+  resend: 'always',
   lua: lua`
 local function ask(command, key, ...)
   local reply = redis.pcall(command, key, ...)
