@@ -49,7 +49,7 @@ export class BackOffWait implements Wait<never> {
   readonly isTurn = false;
   readonly #policy: BackOffPolicy;
   readonly #left: () => void;
-  readonly #alarm = new Alarm(() => this.wake(), true);
+  readonly #alarm = new Alarm(() => this.wake(), { awaited: true });
   #sleep: DeferredPromise<undefined> | undefined;
   /** Whether it was woken while it was awake. */
   #kept = false;

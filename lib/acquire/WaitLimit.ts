@@ -19,13 +19,18 @@ export function checkSignal(signal: AbortSignal | undefined): void {
  * How long a caller waits at most: a deadline, an AbortSignal or both. Uses at most one timer per wait, and one
  * listener per signal.
  *
- * States: waiting -> over (deadline passed or signal aborted) | ended.
+ * A sleep ends at the deadline. A reply that is on its way is read before, also when the event loop was blocked, see
+ * {@link Alarm}: "not acquired" is what Redis says, not what the clock says.
+ *
+ * States: waiting -> over (deadline passed or signal aborted) -> stopped (no reply is waited for any more) | ended.
  */
 export class WaitLimit {
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
   #alarm: Alarm | undefined;
   #interrupt: (() => void) | undefined;
+  #sleeping = false;
+  #stopped = false;
 
   /**
    * @param deadline - monotonic time (`performance.now()`) at which the wait ends; `Infinity` for no limit
@@ -34,7 +39,10 @@ export class WaitLimit {
   constructor(deadline: number, signal: AbortSignal | undefined) {
     this.#deadline = deadline;
     this.#signal = signal;
-    if (deadline !== Infinity) (this.#alarm = new Alarm(this.#stop, true)).set(deadline);
+    if (deadline !== Infinity) {
+      this.#alarm = new Alarm(this.#stop, { awaited: true, judges: () => !this.#sleeping });
+      this.#alarm.set(deadline);
+    }
     if (signal !== undefined) AbortListeners.of(signal).add(this.#stop);
   }
 
@@ -61,10 +69,12 @@ export class WaitLimit {
   /**
    * The outcome of `work`, or {@link INTERRUPTED} as soon as the wait is over. At most one call at a time may be
    * pending.
+   * @param sleeps - whether `work` is no reply of Redis, so that the deadline alone counts. @default false
    */
-  orInterrupted<T>(work: Promise<T>): Promise<T | typeof INTERRUPTED> {
+  orInterrupted<T>(work: Promise<T>, sleeps = false): Promise<T | typeof INTERRUPTED> {
     if (!this.timed && this.#signal === undefined) return work;
-    if (this.over) {
+    this.#sleeping = sleeps;
+    if (this.#stopped || (sleeps ? this.over : this.aborted)) {
       work.catch(() => undefined);
       return Promise.resolve(INTERRUPTED);
     }
@@ -82,19 +92,34 @@ export class WaitLimit {
   }
 
   readonly #stop = (): void => {
+    this.#stopped = true;
     this.#interrupt?.();
   };
 }
 
 /**
- * Waits for `work` for at most `ms` milliseconds.
+ * Waits for `work`, replies of Redis, for at most `ms` milliseconds.
  * @param signal - ends the wait sooner
  * @returns the outcome of `work`, or {@link INTERRUPTED}
  */
 export async function within<T>(ms: number, work: Promise<T>, signal?: AbortSignal): Promise<T | typeof INTERRUPTED> {
+  return limited(ms, work, signal, false);
+}
+
+/** Sleeps for `ms` milliseconds. @param signal - ends the sleep sooner */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await limited(ms, new Promise<never>(() => undefined), signal, true);
+}
+
+async function limited<T>(
+  ms: number,
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  sleeps: boolean,
+): Promise<T | typeof INTERRUPTED> {
   const limit = new WaitLimit(performance.now() + ms, signal);
   try {
-    return await limit.orInterrupted(work);
+    return await limit.orInterrupted(work, sleeps);
   } finally {
     limit.end();
   }

@@ -202,7 +202,8 @@ type State = 'starting' | 'refused' | 'unanswered';
  * Rules it keeps:
  * 1. It subscribes before the attempt whose failure puts it to sleep, so that no wake-up is lost between the two. While
  *    it cannot subscribe, it attempts after growing pauses, and once more as soon as it has subscribed.
- * 2. It starts no attempt after the deadline, and it ends at the deadline even if an attempt hangs.
+ * 2. It starts no attempt after the deadline, and it ends at the deadline even if an attempt hangs. But a reply that has
+ *    come is read before, and one that a blocked event loop has held up is waited for, see {@link WaitLimit}.
  * 3. A waiter in a FIFO queue attempts only when it is the head, or when one of its attempts got no reply. The very
  *    first attempt is made before it queues, unless others wait already: most locks are free.
  * 4. "Not acquired" is a reply of Redis: if the deadline passes while an attempt cannot be sent to any server, that is
@@ -234,18 +235,18 @@ export async function acquireWithin<T>(
     for (;;) {
       let wake: Wake<T> | typeof INTERRUPTED;
       if (wait !== undefined) {
-        wake = await orInterrupted(wait.sleep(retryInMs, state === 'unanswered'), limit);
+        wake = await orInterrupted(wait.sleep(retryInMs, state === 'unanswered'), limit, true);
       } else if (state !== 'starting' || acquirable.mustQueue) {
         wait = acquirable.join();
         if (wait === undefined) return undefined;
         wait.timed = limit?.timed === true;
-        if (state === 'unanswered') wake = await orInterrupted(wait.sleep(retryInMs, true), limit);
-        else if (!wait.isTurn) wake = await orInterrupted(wait.sleep(Infinity), limit);
+        if (state === 'unanswered') wake = await orInterrupted(wait.sleep(retryInMs, true), limit, true);
+        else if (!wait.isTurn) wake = await orInterrupted(wait.sleep(Infinity), limit, true);
       }
       if (wake === INTERRUPTED) return expire(limit);
       if (wait !== undefined && wake === undefined) {
         const listening = wait.listen();
-        if (listening !== undefined) await orInterrupted(listening, limit);
+        if (listening !== undefined) await orInterrupted(listening, limit, true);
         if (limit?.over === true) return expire(limit);
         acquirable.mayBegin?.();
       }
@@ -282,9 +283,13 @@ export async function acquireWithin<T>(
   }
 }
 
-/** The outcome of `work`, or {@link INTERRUPTED} as soon as the wait is over. */
-function orInterrupted<T>(work: Promise<T>, limit: WaitLimit | undefined): Promise<T | typeof INTERRUPTED> {
-  return limit === undefined ? work : limit.orInterrupted(work);
+/** See {@link WaitLimit.orInterrupted}. */
+function orInterrupted<T>(
+  work: Promise<T>,
+  limit: WaitLimit | undefined,
+  sleeps = false,
+): Promise<T | typeof INTERRUPTED> {
+  return limit === undefined ? work : limit.orInterrupted(work, sleeps);
 }
 
 function expire(limit: WaitLimit | undefined, outage?: Error): undefined {

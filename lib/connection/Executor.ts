@@ -9,6 +9,7 @@ import {
 } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
+import { arrived } from '../util/Alarm';
 import { inTime, laterTurn } from '../util/timing';
 import { DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
@@ -159,6 +160,8 @@ export class Executor implements CommandExecutor {
 
   async close(): Promise<void> {
     this.#state = 'closing';
+    // What has been answered by now is not told that the client is shut down.
+    await this.laterTurn();
     for (const pending of this.#written) if (pending.takesBack) this.#awaited.add(pending);
     this.#end();
     const limitMs = Math.min(this.#settings.timeout, MAX_CLOSING_MS);
@@ -207,6 +210,7 @@ export class Executor implements CommandExecutor {
   }
 
   #answered(pending: PendingCommand, reply: unknown): void {
+    arrived.replies++;
     this.#leave(pending);
     this.onReply?.();
     const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);

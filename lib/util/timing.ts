@@ -1,3 +1,4 @@
+import { Alarm } from './Alarm';
 import { runOutside } from './outside';
 
 /** The part of a pause that chance decides. */
@@ -86,14 +87,15 @@ export function settledWithin(operations: readonly Promise<unknown>[], ms: numbe
  * @throws what it rejects with in that time
  */
 export async function inTime<T>(promise: Promise<T>, limitMs: number): Promise<{ readonly value: T } | undefined> {
-  let timer: NodeJS.Timeout | undefined;
+  let alarm: Alarm | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limitMs);
+    alarm = new Alarm(() => resolve(undefined), { awaited: true, judges: () => true });
+    alarm.set(performance.now() + limitMs);
   });
   try {
     return await Promise.race([promise.then((value) => ({ value })), late]);
   } finally {
-    clearTimeout(timer);
+    alarm?.off();
   }
 }
 

@@ -304,7 +304,7 @@ export class Turns {
   #wait(): void {
     this.#until = performance.now() + this.giveWayMs;
     if (this.#queue === undefined) return;
-    this.#alarm ??= new Alarm(() => this.#queue?.wakeHead(), true);
+    this.#alarm ??= new Alarm(() => this.#queue?.wakeHead(), { awaited: true });
     this.#alarm.set(this.#until);
   }
 

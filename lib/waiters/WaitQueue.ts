@@ -263,7 +263,7 @@ export class WaitQueue<H extends object = object> {
   recheckIn(waiter: Waiter<unknown, H>, ms: number): boolean {
     if (waiter !== this.#head) return false;
     if (ms === Infinity && this.#recheck === undefined) return true;
-    this.#recheck ??= new Alarm(() => this.wakeHead(), true);
+    this.#recheck ??= new Alarm(() => this.wakeHead(), { awaited: true });
     this.#recheck.set(performance.now() + Math.max(1, ms));
     return true;
   }
@@ -306,7 +306,10 @@ export class WaitQueue<H extends object = object> {
   #poll(): void {
     const { heard, live, settings } = this.subscription;
     if (heard || this.#polling !== undefined) return;
-    this.#polling = new Alarm(() => this.#pollDue(), true);
+    this.#polling = new Alarm(() => this.#pollDue(), {
+      awaited: true,
+      judges: () => !this.subscription.live,
+    });
     this.#unheardSince = performance.now();
     this.#pause = live ? settings.timeout : Math.min(FIRST_PAUSE_MS, settings.timeout);
     this.#retryAt = this.#unheardSince + this.#pause;
@@ -449,7 +452,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
     // A waiter that has not begun gives way: it tries at the next message, or when none comes.
     const ms = this.#begun || retryInMs !== Infinity ? retryInMs : queue.turns.giveWayMs;
     if (!queue.recheckIn(this, ms) && ms !== Infinity && (inDoubt || this.order === 'shared')) {
-      this.#alarm ??= new Alarm(() => this.wake('doubt'), true);
+      this.#alarm ??= new Alarm(() => this.wake('doubt'), { awaited: true });
       this.#alarm.set(performance.now() + Math.max(1, ms));
     }
     return this.#endedByOthers();

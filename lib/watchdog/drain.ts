@@ -15,7 +15,10 @@ const CHECK_MS = 10;
 export class Drain {
   readonly #ownerships: OwnershipTable;
   readonly #executor: Pick<CommandExecutor, 'busy' | 'laterTurn'>;
-  readonly #alarm = new Alarm(() => this.#check(), true);
+  readonly #alarm: Alarm = new Alarm(() => this.#check(this.#endsAt), {
+    awaited: true,
+    judges: () => this.#executor.busy,
+  });
   /** Monotonic time at which it ends at the latest. */
   #endsAt = Infinity;
   #checking = false;
@@ -38,7 +41,7 @@ export class Drain {
       this.#released();
     }
     this.#endsAt = Math.min(this.#endsAt, performance.now() + limitMs);
-    if (performance.now() >= this.#endsAt) this.#check();
+    if (limitMs <= 0 || this.#endsAt === -Infinity) this.#check(this.#endsAt);
     else this.#alarm.setBy(this.#endsAt);
     return this.#over.promise;
   }
@@ -50,12 +53,14 @@ export class Drain {
     void this.#executor.laterTurn().then(() => this.#check());
   };
 
-  #check(): void {
+  /** @param endsAt - when it is over whatever is under way, which the alarm alone may judge. @default never */
+  #check(endsAt = Infinity): void {
     const now = performance.now();
     const held = this.#ownerships.busy;
     this.#checking = false;
-    if (now < this.#endsAt && (held || this.#executor.busy)) {
-      return this.#alarm.set(Math.min(this.#endsAt, held ? Infinity : now + CHECK_MS));
+    if (now < endsAt && (held || this.#executor.busy)) {
+      const next = Math.min(this.#endsAt, held ? Infinity : now + CHECK_MS);
+      return endsAt === Infinity ? this.#alarm.setBy(next) : this.#alarm.set(next);
     }
     this.#endsAt = -Infinity;
     this.#ownerships.onReleased = undefined;

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { Alarm } from '../../util/Alarm';
 import { runOutside } from '../../util/outside';
 import { Handshake } from './Handshake';
 import { senderOf, type Send } from './ioredisCompat';
@@ -58,9 +59,11 @@ export class StandaloneLink implements Link {
   /** Whether it was ready before. */
   #again = false;
   #roleTimer: NodeJS.Timeout | undefined;
-  #probe: NodeJS.Timeout | undefined;
-  /** The check for the first answer after a silence, and the bytes read before it. */
-  #firstAnswer: { readonly timer: NodeJS.Timeout; readonly bytes: number } | undefined;
+  /** Set while a probe has no answer. */
+  readonly #probe = new Alarm(() => this.#redis.disconnect(true), { judges: () => true });
+  /** Set until the first answer after a silence, and the bytes read before it. */
+  readonly #firstAnswer = new Alarm(() => this.#hasAnswered(), { judges: () => true });
+  #bytesBefore = 0;
   /** Counts the connections: events of an earlier one are ignored. */
   #connection = 0;
   #lastError: Error | undefined;
@@ -159,19 +162,13 @@ export class StandaloneLink implements Link {
    */
   #mayBeForgotten(): void {
     const { bytesRead: bytes } = this.#redis.stream;
-    if (this.#firstAnswer?.bytes === bytes) return;
-    this.#expectNothing();
-    const look = (): void => {
-      this.#firstAnswer = undefined;
-      if (this.#redis.stream.bytesRead === bytes) this.replace(this.#connection);
-    };
-    const timer = runOutside(() => setTimeout(look, this.#options.timeout * SILENT_PART)).unref();
-    this.#firstAnswer = { timer, bytes };
+    if (this.#firstAnswer.at !== Infinity && this.#bytesBefore === bytes) return;
+    this.#bytesBefore = bytes;
+    this.#firstAnswer.set(performance.now() + this.#options.timeout * SILENT_PART);
   }
 
-  #expectNothing(): void {
-    clearTimeout(this.#firstAnswer?.timer);
-    this.#firstAnswer = undefined;
+  #hasAnswered(): void {
+    if (this.#redis.stream.bytesRead === this.#bytesBefore) this.replace(this.#connection);
   }
 
   giveUp(): void {
@@ -180,22 +177,19 @@ export class StandaloneLink implements Link {
 
   /** Checks whether the server is still there, when another connection to it gets no answer. */
   probe(): void {
-    if (!this.ready || this.#probe !== undefined) return;
+    if (!this.ready || this.#probe.at !== Infinity) return;
     runOutside(() => {
-      this.#probe = setTimeout(() => this.#redis.disconnect(true), this.#options.timeout).unref();
+      this.#probe.set(performance.now() + this.#options.timeout);
       this.#write('ping', []).then(this.#alive, this.#alive);
     });
   }
 
-  readonly #alive = (): void => {
-    clearTimeout(this.#probe);
-    this.#probe = undefined;
-  };
+  readonly #alive = (): void => this.#probe.off();
 
   close(): Promise<void> {
     this.#handshake.done();
     this.#alive();
-    this.#expectNothing();
+    this.#firstAnswer.off();
     clearInterval(this.#roleTimer);
     this.#leave?.();
     this.#options.onClose?.();
@@ -239,7 +233,7 @@ export class StandaloneLink implements Link {
   #closed(): void {
     clearInterval(this.#roleTimer);
     this.#alive();
-    this.#expectNothing();
+    this.#firstAnswer.off();
     this.#closedAt = performance.now();
     this.#connection++;
     this.#replicas?.lost();

@@ -1,10 +1,4 @@
-import { clampTimer } from '../../util/duration';
-import { runOutside } from '../../util/outside';
-
-/** A timer that fires later than this shows a stall of the event loop, or of the whole machine, in ms. */
-const STALL_MS = 100;
-/** After a stall replies may still come in for so long, in ms. */
-const AFTER_STALL_MS = 200;
+import { Alarm } from '../../util/Alarm';
 
 /** The fields that a queue needs of its items. */
 export interface Queued {
@@ -19,8 +13,8 @@ export interface Queued {
 
 /**
  * Calls that end at a deadline, unless removed before. All items have the same time left when they are added, so the
- * oldest is due first, and one timer watches it; it stays set when the oldest is removed, and checks again when it
- * fires.
+ * oldest is due first, and one alarm watches it; it stays set when the oldest is removed, and is set again when it
+ * rings. Sockets keep the process alive while a caller waits for them; the alarm alone does not.
  *
  * A list linked through its items: a Set would outlive every garbage collection together with what it refers to. So a
  * removed item keeps no neighbour either.
@@ -30,9 +24,7 @@ export class DeadlineQueue<T extends Queued> {
   #oldest: Queued | undefined;
   #newest: Queued | undefined;
   #size = 0;
-  #timer: NodeJS.Timeout | undefined;
-  /** The check that the timer starts when it fires. */
-  #look: NodeJS.Immediate | undefined;
+  readonly #alarm = new Alarm(() => this.#due(), { judges: () => this.#size > 0 });
 
   /** @param expired - called with each item whose deadline has passed, after its removal */
   constructor(expired: (item: T) => void) {
@@ -61,7 +53,7 @@ export class DeadlineQueue<T extends Queued> {
     else this.#newest.newer = item;
     this.#newest = item;
     this.#size++;
-    if (this.#timer === undefined) this.#arm(deadline);
+    if (this.#alarm.at === Infinity) this.#alarm.set(deadline);
   }
 
   /** Removes an item, if it is in the queue. */
@@ -79,49 +71,20 @@ export class DeadlineQueue<T extends Queued> {
   /** Removes everything. */
   clear(): void {
     for (const item of this) this.delete(item);
-    clearTimeout(this.#timer);
-    clearImmediate(this.#look);
-    this.#timer = undefined;
+    this.#alarm.off();
   }
 
-  #arm(at: number): void {
-    // After a stall of the event loop timers run before the replies in the sockets are read: read those first. A new
-    // connection needs several of them, and what has held up this process may have held up the server, too. The last
-    // part has a timer of its own: else a stall that ends with the deadline would not show.
-    const left = at - performance.now();
-    const pause = clampTimer(Math.max(1, Math.ceil(left > AFTER_STALL_MS ? left - AFTER_STALL_MS : left)));
-    const due = performance.now() + pause;
-    const look = (): void => {
-      const now = performance.now();
-      if (now - due > STALL_MS) this.#timer = unrefed(() => this.#tick(), AFTER_STALL_MS);
-      else if (now < at) this.#rearm();
-      else this.#look = setImmediate(() => this.#tick());
-    };
-    this.#timer = unrefed(look, pause);
-  }
-
-  #rearm(): void {
-    this.#timer = undefined;
-    if (this.#oldest !== undefined) this.#arm(this.#oldest.deadline);
-  }
-
-  #tick(): void {
+  #due(): void {
     const now = performance.now();
     try {
-      // The fired timer stays set meanwhile: an item added now is due after all others, and must not set the next
-      // timer.
       for (const item of this) {
         if (item.deadline > now) break;
         this.delete(item);
         this.#expired(item);
       }
     } finally {
-      this.#rearm();
+      // Items added meanwhile are due after all others.
+      if (this.#oldest !== undefined) this.#alarm.set(this.#oldest.deadline);
     }
   }
-}
-
-/** Sockets keep the process alive while a caller waits for them; this timer alone must not. */
-function unrefed(run: () => void, pauseMs: number): NodeJS.Timeout {
-  return runOutside(() => setTimeout(run, pauseMs)).unref();
 }

@@ -1,9 +1,10 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { CommandError, ShutdownError } from '../../errors';
+import { Alarm, arrived } from '../../util/Alarm';
 import { chunks } from '../../util/collections';
 import { runOutside } from '../../util/outside';
+import { inTime } from '../../util/timing';
 import { driverError } from '../link/driverError';
 import { Handshake } from '../link/Handshake';
 import { OUT_OF_STEP_TEXT } from '../link/ioredisCompat';
@@ -67,7 +68,10 @@ export class ConnectionSubscriber implements Subscriber {
   #interrupted = false;
   #retry: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
-  #probe: NodeJS.Timeout | undefined;
+  /** What the server must answer, and by when. */
+  #asked: Promise<unknown> | undefined;
+  #bytesBefore: number | undefined = 0;
+  readonly #mustAnswerBy = new Alarm(() => this.#silent(), { judges: () => true });
 
   /** @param redis - a connection of ours, made with `ownOptions` */
   constructor(redis: Redis, options: ListenOptions) {
@@ -131,23 +135,37 @@ export class ConnectionSubscriber implements Subscriber {
   }
 
   probe(): void {
-    if (!this.#ready || this.#wanted.size === 0 || this.#probe !== undefined) return;
+    if (!this.#ready || this.#wanted.size === 0 || this.#asked !== undefined) return;
     runOutside(() => this.#mustAnswer(this.#redis.ping()));
   }
 
   /** A connection that does not answer is dead, although its socket is open: a proxy may have dropped it. */
   #mustAnswer(asked: Promise<unknown>): void {
-    if (this.#probe !== undefined) return void asked.catch(() => undefined);
-    const probe = setTimeout(() => {
-      this.#redis.disconnect(true);
-      this.#options.onSilence?.();
-    }, this.#options.timeout).unref();
-    this.#probe = probe;
+    if (this.#asked !== undefined) return void asked.catch(() => undefined);
+    this.#asked = asked;
+    this.#listenFor();
     const answered = (): void => {
-      clearTimeout(probe);
-      if (this.#probe === probe) this.#probe = undefined;
+      if (this.#asked === asked) this.#expectNothing();
     };
     asked.then(answered, answered);
+  }
+
+  #listenFor(): void {
+    this.#bytesBefore = this.#redis.stream?.bytesRead;
+    this.#mustAnswerBy.set(performance.now() + this.#options.timeout);
+  }
+
+  #silent(): void {
+    // It answers, but so much else that the answer has not been read yet.
+    if (this.#redis.stream?.bytesRead !== this.#bytesBefore) return this.#listenFor();
+    this.#expectNothing();
+    this.#redis.disconnect(true);
+    this.#options.onSilence?.();
+  }
+
+  #expectNothing(): void {
+    this.#asked = undefined;
+    this.#mustAnswerBy.off();
   }
 
   /** Commands go to that server now: listens there, too. @param endpoint - as of {@link endpointOf} */
@@ -208,10 +226,8 @@ export class ConnectionSubscriber implements Subscriber {
     for (const channel of live) if (!this.#wanted.has(channel)) this.unsubscribe(channel);
     if (gap) this.#restore();
     // Messages that the old one received before the new one was subscribed come before this answer.
-    const answered = new AbortController();
-    const late = pause(this.#options.timeout, true, { ref: false, signal: answered.signal }).catch(() => true);
-    const missed = await Promise.race([runOutside(() => old.ping()).then(() => false), late]).catch(() => true);
-    answered.abort();
+    const answer = runOutside(() => old.ping()).catch(() => undefined);
+    const missed = (await inTime(answer, this.#options.timeout))?.value === undefined;
     if (this.#closed) return;
     old.disconnect();
     if (missed) this.#restore();
@@ -231,8 +247,8 @@ export class ConnectionSubscriber implements Subscriber {
   /** Nothing can be sent any more. */
   #quiet(): void {
     clearTimeout(this.#retry);
-    clearTimeout(this.#probe);
-    this.#retry = this.#probe = undefined;
+    this.#retry = undefined;
+    this.#expectNothing();
   }
 
   #restoreIn(ms: number): void {
@@ -286,6 +302,7 @@ export class ConnectionSubscriber implements Subscriber {
    * @param waiting - the waiter of the request: after an UNSUBSCRIBE there is a new waiter, with a request of its own
    */
   #live(channel: string, waiting: DeferredPromise<void> | undefined): void {
+    arrived.replies++;
     if (waiting === undefined || this.#wanted.get(channel) !== waiting) return;
     this.#wanted.set(channel, undefined);
     waiting.resolve();

@@ -2,7 +2,7 @@ import type { AcquireOptions } from '../../api';
 import { CommandError, CommandTimeoutError, ConnectionError, IllegalMonitorStateError } from '../../errors';
 import { takesNone } from '../../errors/connectionErrors';
 import { NO_LEASE } from '../../util/duration';
-import { INTERRUPTED, WaitLimit, within } from '../../acquire/WaitLimit';
+import { INTERRUPTED, pause, WaitLimit, within } from '../../acquire/WaitLimit';
 import type { AcquireRequest } from '../core/LockTarget';
 import type { CallingThread } from '../../thread/threadScope';
 import type { AcquireFailure } from '../../acquire/acquireWithin';
@@ -305,7 +305,7 @@ export class MultiAcquisition {
   /** A random pause. No member is busy, so there is no lock to wait for, only Redis. */
   async #pause(): Promise<void> {
     const pauseMs = Math.min(aboutMs(UNORDERED_WAIT_MS), this.#leftMs);
-    await within(pauseMs, new Promise<never>(() => undefined), this.#request.signal);
+    await pause(pauseMs, this.#request.signal);
     if (this.#limit.aborted) throw this.#limit.reason;
   }
 

@@ -243,10 +243,10 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'acquire/acquireWithin.ts',
-        search: 'if (listening !== undefined) await orInterrupted(listening, limit);',
+        search: 'if (listening !== undefined) await orInterrupted(listening, limit, true);',
         replace: `if (listening !== undefined) {
-          await orInterrupted(listening, limit);
-          if (limit?.over !== true) wake = (await orInterrupted(wait.sleep(retryInMs), limit)) as never;
+          await orInterrupted(listening, limit, true);
+          if (limit?.over !== true) wake = (await orInterrupted(wait.sleep(retryInMs), limit, true)) as never;
         }`,
       },
     ],

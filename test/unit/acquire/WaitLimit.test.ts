@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
+import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { INTERRUPTED, WaitLimit } from '../../../lib/acquire/WaitLimit';
-import { fakeClock, turn } from '../../support';
+import { fakeClock, stallClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 
 const NEVER = new Promise<never>(() => undefined);
@@ -66,8 +67,40 @@ describe('WaitLimit', () => {
 
   it('interrupts at once when it is over, and lets nothing go unhandled', async () => {
     const limit = new WaitLimit(0, undefined);
+    expect(await limit.orInterrupted(Promise.reject(new Error('late')), true)).to.equal(INTERRUPTED);
+    await clock.tickAsync(0);
     expect(await limit.orInterrupted(Promise.reject(new Error('late')))).to.equal(INTERRUPTED);
     limit.end();
+  });
+
+  it('reads a reply that has come by the deadline', async () => {
+    const limit = new WaitLimit(100, undefined);
+    const reply = limit.orInterrupted(new Promise((resolve) => setImmediate(() => resolve('yes'))));
+    clock.tick(100);
+    expect(await reply).to.equal('yes');
+    limit.end();
+  });
+
+  it('after a blocked event loop waits for a reply as long as it was blocked, and not for the end of a sleep', async () => {
+    const replied = new WaitLimit(100, undefined);
+    const slept = new WaitLimit(100, undefined);
+    const silent = new WaitLimit(100, undefined);
+    const reply = pDefer<string>();
+    const replies = new Outcome(replied.orInterrupted(reply.promise));
+    const sleeps = new Outcome(slept.orInterrupted(NEVER, true));
+    const never = new Outcome(silent.orInterrupted(NEVER));
+    stallClock(clock, 110);
+    clock.tick(100);
+    await turn();
+    // Half of the time had a timer of its own: it was 60 ms late.
+    expect([replies.state, sleeps.value, never.state]).to.deep.equal(['pending', INTERRUPTED, 'pending']);
+    reply.resolve('yes');
+    await clock.tickAsync(69);
+    expect([replies.value, never.state]).to.deep.equal(['yes', 'pending']);
+    await clock.tickAsync(1);
+    expect(never.value).to.equal(INTERRUPTED);
+    for (const limit of [replied, slept, silent]) limit.end();
+    expect(clock.countTimers()).to.equal(0);
   });
 
   it('interrupts the work when the signal aborts, and knows why', async () => {

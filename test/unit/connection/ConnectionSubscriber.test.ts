@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { ConnectionSubscriber, type ListenOptions } from '../../../lib/connection/pubsub/ConnectionSubscriber';
 import type { Logins } from '../../../lib/connection/link/Logins';
-import { fakeClock } from '../../support';
+import { fakeClock, stallClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeConnection } from './fakeConnection';
 import { reply } from './fakeLink';
@@ -192,6 +192,26 @@ describe('ConnectionSubscriber', () => {
 
     it('connects anew when it is not, and says so', async () => {
       await clock.tickAsync(4 * TIMEOUT - 1);
+      expect(connection.reconnects).to.equal(0);
+      await clock.tickAsync(1);
+      expect([connection.reconnects, told]).to.deep.equal([1, ['silence']]);
+    });
+
+    it('reads an answer that has come while the event loop was blocked', async () => {
+      subscriber.probe();
+      stallClock(clock, 5 * TIMEOUT);
+      clock.tick(TIMEOUT);
+      connection.answer();
+      await turn();
+      await clock.tickAsync(2 * TIMEOUT);
+      expect([connection.reconnects, told]).to.deep.equal([0, []]);
+    });
+
+    it('is no silence while it reads what comes before the answer', async () => {
+      const { stream } = connection;
+      subscriber.probe();
+      stream.bytesRead += 1;
+      await clock.tickAsync(2 * TIMEOUT - 1);
       expect(connection.reconnects).to.equal(0);
       await clock.tickAsync(1);
       expect([connection.reconnects, told]).to.deep.equal([1, ['silence']]);

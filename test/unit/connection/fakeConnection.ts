@@ -16,6 +16,7 @@ export class FakeConnection extends EventEmitter {
     remoteAddress: '10.0.0.1',
     remotePort: 6379,
     writable: true,
+    bytesRead: 0,
   });
   /** Every command that was sent, in order. */
   readonly sent: Commanded[] = [];

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { SinonFakeTimers } from 'sinon';
-import { Alarm } from '../../../lib/util/Alarm';
-import { fakeClock } from '../../support';
+import * as sinon from 'sinon';
+import { Alarm, arrived } from '../../../lib/util/Alarm';
+import { fakeClock, stallClock, turn } from '../../support';
 
 describe('Alarm', () => {
-  let clock: SinonFakeTimers;
+  let clock: sinon.SinonFakeTimers;
   let rings: number[];
   let alarm: Alarm;
 
@@ -100,11 +100,109 @@ describe('Alarm', () => {
     }) as typeof setTimeout;
     try {
       alarm.set(10);
-      new Alarm(() => undefined, true).set(10);
+      new Alarm(() => undefined, { awaited: true }).set(10);
     } finally {
       globalThis.setTimeout = original;
     }
     return Promise.resolve().then(() => expect(keepsAlive).to.deep.equal([false, true]));
+  });
+});
+
+describe('an Alarm that judges', () => {
+  let clock: sinon.SinonFakeTimers;
+  let rings: number[];
+  let onItsWay: boolean;
+  let alarm: Alarm;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    rings = [];
+    onItsWay = true;
+    alarm = new Alarm(() => rings.push(performance.now()), { judges: () => onItsWay });
+  });
+
+  afterEach(() => alarm.off());
+
+  it('lets the sockets be read before it rings', async () => {
+    alarm.set(1_000);
+    clock.tick(1_000);
+    expect(rings).to.deep.equal([]);
+    await turn();
+    expect(rings).to.deep.equal([1_000]);
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  for (const how of ['off', 'put off'] as const) {
+    it(`does not ring if that turns it ${how}`, async () => {
+      alarm.set(1_000);
+      clock.tick(1_000);
+      if (how === 'off') alarm.off();
+      else alarm.set(2_000);
+      await turn();
+      expect(rings).to.deep.equal([]);
+      clock.tick(1_000);
+      await turn();
+      expect(rings).to.deep.equal(how === 'off' ? [] : [2_000]);
+    });
+  }
+
+  for (const [stall, setAt, until, ends] of [
+    ['of 50 ms at the deadline', 0, 1_050, 1_250],
+    ['that ends with the deadline', 0, 1_000, 1_200],
+    ['of most of a short wait', 960, 1_000, 1_020],
+    ['that is over long before', 0, 500, 1_000],
+  ] as const) {
+    it(`after a stall ${stall} gives replies as long as the loop was blocked, up to 200 ms`, async () => {
+      clock.tick(setAt);
+      alarm.set(1_000);
+      stallClock(clock, until - setAt);
+      await clock.tickAsync(until - setAt);
+      await clock.tickAsync(ends - until - 1);
+      expect(rings).to.deep.equal([]);
+      await clock.tickAsync(1);
+      expect(rings).to.deep.equal([ends]);
+    });
+  }
+
+  it('gives nothing where no reply is on its way', async () => {
+    alarm.set(1_000);
+    onItsWay = false;
+    stallClock(clock, 1_500);
+    clock.tick(1_000);
+    await turn();
+    expect(rings).to.deep.equal([1_500]);
+  });
+
+  it('goes on while replies come in and reading them blocks the loop, and not when other work does', async () => {
+    alarm.set(1_000);
+    let now = 3_000;
+    sinon.replace(performance, 'now', () => now);
+    clock.tick(1_000);
+    await turn();
+    for (let i = 0; i < 3; i++) {
+      arrived.replies++;
+      now += 1_000;
+      clock.tick(200);
+      await turn();
+      expect(rings).to.deep.equal([]);
+    }
+    now += 1_000;
+    clock.tick(200);
+    await turn();
+    expect(rings).to.deep.equal([7_000]);
+  });
+
+  it('does not go on for ever', async () => {
+    alarm.set(1_000);
+    let now = 1_000;
+    sinon.replace(performance, 'now', () => now);
+    for (let i = 0; i < 25; i++) {
+      arrived.replies++;
+      now += 1_000;
+      clock.tick(1_000);
+      await turn();
+    }
+    expect(rings).to.have.length(1);
   });
 });
 
