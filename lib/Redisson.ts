@@ -6,6 +6,7 @@ import type {
   ConnectionState,
   LockHold,
   LockLostListener,
+  PingOptions,
   RCountDownLatch,
   RFencedLock,
   RLock,
@@ -25,6 +26,7 @@ import type { Settings } from './config/Settings';
 import { checkSlots, validateName } from './config/validateName';
 import { ConfigError } from './errors';
 import { connect, type Connections } from './connection/connect';
+import { newSendRecord } from './connection/pending/CommandExecutor';
 import { placeOf, readHoldLease } from './locks/LockHold';
 import {
   once,
@@ -59,7 +61,7 @@ import { multiLock } from './locks/multi/multiLock';
 import { ALL, MAJORITY } from './locks/multi/quorum';
 import { SelfWaits } from './locks/core/SelfWaits';
 import { Subscriptions } from './waiters/Subscriptions';
-import { checkOptionNames, SHUTDOWN_OPTIONS } from './config/optionNames';
+import { checkOptionNames, PING_OPTIONS, SHUTDOWN_OPTIONS } from './config/optionNames';
 import { atLeastMillis } from './util/duration';
 import { Drain } from './watchdog/drain';
 import { logClient } from './introspection/clientLog';
@@ -77,7 +79,8 @@ import { parseTicket } from './util/ticket';
 import { connectionName } from './util/connectionName';
 import { warn } from './util/warn';
 import { BackOffWaits } from './acquire/BackOffWaits';
-import { Closing } from './acquire/acquireWithin';
+import { Closing, waitLimit } from './acquire/acquireWithin';
+import { checkSignal, INTERRUPTED } from './acquire/WaitLimit';
 import { Rollback } from './acquire/Rollback';
 
 /** So many names are in the warning of a drain that is over. */
@@ -334,10 +337,30 @@ export class Redisson {
     return this.#closing.holdAround((hold) => name === undefined || (hold as MemberHold).isOf(name));
   }
 
-  /** Sends a PING to Redis. @returns how long the reply took, in ms @throws errors of the connection */
-  async ping(): Promise<number> {
+  /**
+   * Sends a PING to Redis.
+   * @param options - `timeout`: how long it may take, in ms, by default the setting `timeout`; `signal`
+   * @returns how long the reply took, in ms
+   * @throws errors of the connection, or the reason of the signal; RangeError, ConfigError for a bad option
+   */
+  async ping(options: PingOptions = {}): Promise<number> {
+    checkOptionNames(options, PING_OPTIONS);
+    const { timeout = this.#settings.timeout, signal } = options;
+    checkSignal(signal);
+    const limitMs = atLeastMillis(timeout, 'timeout', 1);
+    if (signal?.aborted === true) throw signal.reason;
+    const limit = waitLimit(Infinity, signal);
+    const sendRecord = newSendRecord();
     const sentAt = performance.now();
-    await this.#connections.executor.call('ping', [], { what: 'ping', routeBy: '' });
+    const sent = { what: 'ping', routeBy: '', timeout: limitMs, sendRecord };
+    try {
+      const answer = this.#connections.executor.call('ping', [], sent);
+      if (limit === undefined) await answer;
+      else if ((await limit.orInterrupted(answer)) === INTERRUPTED) throw limit.reason;
+    } finally {
+      sendRecord.cancelled = true;
+      limit?.end();
+    }
     return performance.now() - sentAt;
   }
 

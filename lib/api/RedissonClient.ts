@@ -4,7 +4,7 @@ import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
 import type { ConnectionListener, ConnectionState, LockLostListener } from './events';
 import type { LockHold, RFencedLock, RLock, RReadWriteLock } from './RLock';
-import type { AttachOptions, RunOptions, ShutdownOptions, TryResult } from './options';
+import type { AttachOptions, PingOptions, RunOptions, ShutdownOptions, TryResult } from './options';
 import type { RCountDownLatch, RPermitExpirableSemaphore, RSemaphore } from './synchronizers';
 
 /**
@@ -164,15 +164,22 @@ export interface RedissonClient {
   onLockLost(listener: LockLostListener): () => void;
 
   /**
-   * Sends a PING to Redis (to one node of a cluster).
+   * Sends a PING to Redis (to one node of a cluster): what a health check calls. It settles in time whatever becomes
+   * of Redis.
    *
+   * @param options - `timeout`: how long it may take, in ms, by default the setting `timeout`; `signal`
    * @returns how long the reply took, in ms
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, ConfigError for a `timeout` below 1 ms, a `signal` that is none, an unknown option; the reason
+   *   of the signal
    */
-  ping(): Promise<number>;
+  ping(options?: PingOptions): Promise<number>;
 
-  /** The state of the command connection. */
+  /**
+   * The state of the command connection. It is no longer `ready` within 2 s of a loss, also where the connection stays
+   * open but a command gets no answer (a frozen server). A client that sends nothing notices that with its next command.
+   */
   readonly state: ConnectionState;
 
   /**

@@ -132,6 +132,18 @@ export interface AttachOptions {
   readonly unit?: TimeUnit | undefined;
 }
 
+/** How long a health check waits. */
+export interface PingOptions {
+  /**
+   * How long Redis may take to answer, in ms, including the time to connect. An orchestrator gives up on a probe after
+   * a second or so: stay below that.
+   * @default the setting `timeout`
+   */
+  readonly timeout?: number | undefined;
+  /** Ends it: it rejects with `signal.reason`. @default none */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** How a client is shut down. */
 export interface ShutdownOptions {
   /**

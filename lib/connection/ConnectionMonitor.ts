@@ -1,6 +1,7 @@
 import type { ConnectionChange, ConnectionListener, ConnectionState } from '../api';
 import { Listeners } from '../util/listeners';
 import { runOutside } from '../util/outside';
+import type { Executor } from './Executor';
 import { driverError } from './link/driverError';
 import type { ConnectionSettings } from './link/connectionOptions';
 import type { Link, LinkEvents } from './link/Link';
@@ -12,18 +13,29 @@ import type { KeyEventSource, Subscriber } from './pubsub/Subscriber';
 /**
  * Reports the state of a client's command connection to its listeners.
  *
- * States: connecting -> ready <-> reconnecting; closed.
+ * States: connecting -> ready <-> reconnecting (no connection, or one on which nothing is answered); closed.
  */
 export class ConnectionMonitor {
   readonly #link: Link;
   readonly #listeners = new Listeners<ConnectionChange>('An onConnectionChange listener');
   #state: ConnectionState = 'connecting';
+  /** Whether a server does not answer what was sent to it, though its connection is open. */
+  #silent = false;
   /** Called when the servers refuse the connection. */
   onRefused: ((error: Error) => void) | undefined;
 
-  /** @param link - its events must be set already; they are passed on */
-  constructor(link: Link) {
+  /**
+   * @param link - its events must be set already; they are passed on
+   * @param executor - tells when servers become silent. @default they never do
+   */
+  constructor(link: Link, executor?: Executor) {
     this.#link = link;
+    if (executor !== undefined) {
+      executor.onSilence = (silent) => {
+        this.#silent = silent;
+        this.#look();
+      };
+    }
     const next = link.events as LinkEvents;
     link.events = {
       ...next,
@@ -64,8 +76,8 @@ export class ConnectionMonitor {
   }
 
   #look(): void {
-    if (this.#link.ready) this.#become('ready', undefined);
-    else if (this.#state === 'ready') this.#become('reconnecting', this.lastError);
+    if (this.#link.ready && !this.#silent) this.#become('ready', undefined);
+    else if (this.#state === 'ready') this.#become('reconnecting', this.#link.ready ? silence() : this.lastError);
   }
 
   #become(state: ConnectionState, cause: Error | undefined): void {
@@ -74,6 +86,12 @@ export class ConnectionMonitor {
     const change: ConnectionChange = cause === undefined ? { state } : { state, cause };
     runOutside(() => this.#listeners.tell(change));
   }
+}
+
+function silence(): Error {
+  return new Error(
+    'Redis does not answer, though the connection is open: it is frozen or busy, or the way to it is cut',
+  );
 }
 
 /** The settings of the connections to open. */

@@ -9,7 +9,7 @@ import {
 } from '../errors';
 import { UNHEARD_MARK } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
-import { arrived } from '../util/Alarm';
+import { Alarm, arrived } from '../util/Alarm';
 import { inTime, laterTurn } from '../util/timing';
 import { DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
@@ -32,6 +32,14 @@ const MAX_CLOSING_MS = 1_000;
 
 /** Beyond the command time-out, per retry attempt, in ms. */
 const WAIT_PER_RETRY_MS = 1_000;
+
+/** So many command time-outs a call persists on servers that do not answer, besides its wait for a connection. */
+const SILENT_TIMEOUTS = 2;
+
+/** Servers count as silent when the oldest command has had no answer for so long, in ms, or for the command time-out. */
+const SILENT_MS = 1_500;
+/** The shortest pause between two looks, in ms. */
+const SILENCE_CHECK_MS = 100;
 
 /** Settings of the executor. */
 export interface ExecutorSettings extends Pick<
@@ -63,6 +71,11 @@ export class Executor implements CommandExecutor {
   onReply: (() => void) | undefined;
   onUnheard: ((what: string) => void) | undefined;
   onReplaced: ((concerns: (key: string) => boolean) => void) | undefined;
+  /**
+   * Called when a server does not answer, though its connection is open; and when it answers again, or a connection is
+   * lost.
+   */
+  onSilence: ((silent: boolean) => void) | undefined;
   readonly #link: Link;
   readonly #settings: ExecutorSettings;
   readonly #written = new DeadlineQueue<PendingCommand>((pending) => this.#timedOut(pending));
@@ -76,6 +89,11 @@ export class Executor implements CommandExecutor {
   readonly #allSettled = pDefer<void>();
   readonly #scripts = new KnownScripts();
   #connectionNumber = 0;
+  /** Set while commands are under way, or were a moment ago. */
+  readonly #silence = new Alarm(() => this.#listen(false));
+  #listening = false;
+  /** Whether a server is silent: see {@link onSilence}. */
+  #silent = false;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
   constructor(link: Link, settings: ExecutorSettings) {
@@ -85,6 +103,7 @@ export class Executor implements CommandExecutor {
       ready: () => this.#flush(),
       lost: () => {
         this.#connectionNumber++;
+        this.#become(false);
       },
       replaced: (concerns) => this.onReplaced?.(concerns),
       refused: (error) => this.#refused(error),
@@ -92,7 +111,8 @@ export class Executor implements CommandExecutor {
   }
 
   get busy(): boolean {
-    return this.#written.size > 0 || this.#unsent().some(({ givesBack }) => givesBack);
+    if (this.#unsent().some(({ givesBack }) => givesBack)) return true;
+    return [...this.#written].some(({ settled }) => !settled);
   }
 
   drain(): void {
@@ -169,6 +189,7 @@ export class Executor implements CommandExecutor {
     await this.laterTurn();
     this.#state = 'closed';
     this.#end();
+    this.#silence.off();
     await this.#link.close();
   }
 
@@ -194,7 +215,14 @@ export class Executor implements CommandExecutor {
   #write(pending: PendingCommand): void {
     const now = performance.now();
     const writing = pending.beginWriting(now, this.#connectionNumber);
-    this.#written.add(pending, now + this.#settings.timeout + this.#link.syncTimeout);
+    const answerBy = now + this.#settings.timeout + this.#link.syncTimeout;
+    this.#written.add(pending, answerBy);
+    // The budget of the others is not shorter than the time for their first answer.
+    if (pending.query || writing > 1) this.#endInBudget(pending, answerBy);
+    if (!this.#listening && this.onSilence !== undefined) {
+      this.#listening = true;
+      this.#silence.set(now + this.#silentMs);
+    }
     if (pending.commandName === 'evalsha') {
       const server = this.#link.serverOf?.(pending.key) ?? '';
       const known = this.#scripts.learn(pending.args[0] as string, server, this.#connectionNumber);
@@ -213,6 +241,7 @@ export class Executor implements CommandExecutor {
     arrived.replies++;
     this.#leave(pending);
     this.onReply?.();
+    if (this.#silent) this.#listen(true);
     const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);
     this.#settled(pending);
     // All replies on that connection are out of step, as behind a proxy that has lost one.
@@ -245,8 +274,9 @@ export class Executor implements CommandExecutor {
   #failed(pending: PendingCommand, writing: number, error: Error): void {
     this.#settled(pending);
     // The call was sent again since: the later send decides.
-    if (pending.settled || writing !== pending.writings) return;
+    if (writing !== pending.writings) return;
     this.#written.delete(pending);
+    if (pending.settled) return;
     this.onReply?.();
     const failure = classify(error);
     /** Whether its acquisition waits; `undefined` where it is no acquisition. */
@@ -309,12 +339,13 @@ export class Executor implements CommandExecutor {
     const now = performance.now();
     pending.refusedAt ??= now;
     pending.refused(error);
-    if (pending.cancelled || now - pending.refusedAt >= longestWaitMs(this.#settings))
-      return pending.fail(denial(pending, this.#link, error));
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(pending.refusals, 10), MAX_PAUSE_MS);
+    const leftMs = Math.min(pending.refusedAt + longestWaitMs(this.#settings), this.#budgetEnd(pending)) - now;
+    if (pending.cancelled || leftMs <= 0) return pending.fail(denial(pending, this.#link, error));
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(pending.refusals, 10), MAX_PAUSE_MS, leftMs);
     const timer = setTimeout(() => {
       this.#pausing.delete(pending);
-      this.#again(pending);
+      if (pause < leftMs) this.#again(pending);
+      else pending.fail(denial(pending, this.#link, error));
     }, pause);
     timer.unref();
     this.#pausing.set(pending, timer);
@@ -324,7 +355,65 @@ export class Executor implements CommandExecutor {
     const { maxPending = MAX_PENDING } = this.#settings;
     const hopeless = this.#link.refusal !== undefined || this.#waiting.size + this.#pausing.size >= maxPending;
     if (hopeless) return pending.fail(connectionError(pending, this.#link));
-    this.#waiting.add(pending, performance.now() + longestWaitMs(this.#settings));
+    const now = performance.now();
+    pending.startedAt ??= now;
+    const connectedBy = now + longestWaitMs(this.#settings);
+    this.#waiting.add(pending, connectedBy);
+    this.#endInBudget(pending, connectedBy);
+  }
+
+  /**
+   * When the budget of a call is used up (monotonic), whatever is repeated within it. What only asks, and a single
+   * attempt to acquire, have the command time-out, unless a server replies that it cannot serve them just now. What
+   * changes something persists: its caller would not know whether it was done.
+   */
+  #budgetEnd({ startedAt = 0, limitMs, query, refusedAt, sendRecord }: PendingCommand): number {
+    if (limitMs !== undefined) return startedAt + limitMs;
+    const { timeout } = this.#settings;
+    // No replica confirms what only asks.
+    const answerMs = query ? timeout : timeout + this.#link.syncTimeout;
+    const waits = sendRecord?.acquirer?.waits;
+    if (waits ?? !query) return startedAt + SILENT_TIMEOUTS * answerMs + longestWaitMs(this.#settings);
+    return startedAt + (refusedAt === undefined ? answerMs : Math.max(answerMs, longestWaitMs(this.#settings)));
+  }
+
+  /** Ends a call with its budget. @param otherwiseBy - when something else ends it, or sends it again (monotonic) */
+  #endInBudget(pending: PendingCommand, otherwiseBy: number): void {
+    const end = this.#budgetEnd(pending);
+    if (end < otherwiseBy) pending.endAt(end, () => this.#spent(pending));
+  }
+
+  #spent(pending: PendingCommand): void {
+    const end = this.#budgetEnd(pending);
+    // It was refused for now since.
+    if (end > performance.now()) return pending.endAt(end, () => this.#spent(pending));
+    // What is written stays until it is answered, or until the link is told that it was not.
+    const isWritten = pending.queue === this.#written;
+    if (!isWritten) this.#leave(pending);
+    const ms = Math.round(end - pending.startedAt!);
+    pending.fail(isWritten ? new CommandTimeoutError(pending.what, ms, true) : connectionError(pending, this.#link));
+  }
+
+  get #silentMs(): number {
+    return Math.min(SILENT_MS, this.#settings.timeout);
+  }
+
+  /** Looks whether the servers answer what is under way. @param answered - whether one just did */
+  #listen(answered: boolean): void {
+    const { oldest } = this.#written;
+    const now = performance.now();
+    const silentAt = (oldest?.writtenAt ?? Infinity) + this.#silentMs;
+    // What has timed out is not under way, but that is no sign of life.
+    if (silentAt <= now) this.#become(true);
+    else if (answered) this.#become(false);
+    this.#listening = oldest !== undefined;
+    if (this.#listening) this.#silence.set(Math.max(silentAt, now + SILENCE_CHECK_MS));
+  }
+
+  #become(silent: boolean): void {
+    if (silent === this.#silent) return;
+    this.#silent = silent;
+    this.onSilence?.(silent);
   }
 
   #flush(): void {
@@ -345,8 +434,8 @@ export class Executor implements CommandExecutor {
 
   #timedOut(pending: PendingCommand): void {
     this.#link.unanswered(pending.key, pending.writtenAt);
-    if (pending.resend === 'always' && pending.sends <= this.#settings.retryAttempts && !pending.cancelled)
-      this.#resume(pending);
+    const mayAgain = pending.resend === 'always' && pending.sends <= this.#settings.retryAttempts && !pending.cancelled;
+    if (mayAgain && this.#budgetEnd(pending) > performance.now()) this.#resume(pending);
     else pending.fail(new CommandTimeoutError(pending.what, this.#settings.timeout, true));
   }
 }

@@ -148,5 +148,10 @@ function connectServer(
     database: commands.options.db ?? 0,
     open: () => (events = runOutside(() => new ConnectionSubscriber(open(), listening))),
   };
-  return { executor, subscriber: subscriber ?? NO_SUBSCRIBER, monitor: new ConnectionMonitor(link), keyEvents };
+  return {
+    executor,
+    subscriber: subscriber ?? NO_SUBSCRIBER,
+    monitor: new ConnectionMonitor(link, executor),
+    keyEvents,
+  };
 }

@@ -117,7 +117,7 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
   const link = new ClusterLink(view, source.address, syncTimeout);
   const executor = new Executor(link, settings);
   const keyEvents: KeyEventSource = { database: 0, open: () => new MastersSubscriber(view, listenAt) };
-  return { executor, subscriber, monitor: new ConnectionMonitor(link), keyEvents };
+  return { executor, subscriber, monitor: new ConnectionMonitor(link, executor), keyEvents };
 }
 
 /**

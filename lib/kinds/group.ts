@@ -292,8 +292,8 @@ return result
  */
 export const findValues = defineScript({
   name: 'groupLock.find',
+  query: true,
   keys: [],
-  resend: 'always',
   lua: lua`
 local result = {}
 for k = 1, #KEYS do
@@ -315,7 +315,7 @@ return result
  */
 export const areValuesLocked = defineScript({
   name: 'groupLock.isLocked',
-  resend: 'always',
+  query: true,
   lua: lua`
 ${HOLDER_OF}${SERVER_TIME}
 for i = moreArgs + 1, #ARGV do
@@ -335,8 +335,8 @@ return 0
  */
 export const countValues = defineScript({
   name: 'groupLock.count',
+  query: true,
   args: ['owner'],
-  resend: 'always',
   lua: lua`
 ${HOLDER_OF}${SERVER_TIME}
 local least = -1

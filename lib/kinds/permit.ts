@@ -90,9 +90,9 @@ const CHANGES = { keys: ['name', 'permits', 'channel'], resend: 'always', synced
 function defineCountScript(name: string, count: string): Script<'name' | 'permits' | 'channel', 'publish', number> {
   return defineScript({
     name,
+    query: true,
     keys: ['name', 'permits', 'channel'],
     args: ['publish'],
-    resend: 'always',
     lua: lua`${SERVER_TIME}${PURGE}
 local available, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end
@@ -373,9 +373,9 @@ return result
    */
   getLease: defineScript({
     name: 'permitExpirableSemaphore.getLeaseTime',
+    query: true,
     keys: ['name', 'permits', 'channel'],
     args: ['id', 'publish'],
-    resend: 'always',
     lua: lua`${SERVER_TIME}${PURGE}
 local _, failure = purge(name, permits, channel, publish, now)
 if failure then return failure end

@@ -193,7 +193,7 @@ export const forceReleaseReadLock = defineForceReleaseScript(
  */
 export const isReadLocked = defineScript({
   name: 'readLock.isLocked',
-  resend: 'always',
+  query: true,
   lua: lua`
 local mode = redis.call('hget', name, 'mode')
 if mode == 'read' then return 1 end
@@ -348,7 +348,7 @@ export const forceReleaseWriteLock = defineForceReleaseScript(
  */
 export const isWriteLocked = defineScript({
   name: 'writeLock.isLocked',
-  resend: 'always',
+  query: true,
   lua: lua`
 if redis.call('hget', name, 'mode') == 'write' then return 1 end
 return 0

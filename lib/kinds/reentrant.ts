@@ -179,8 +179,8 @@ export const forceReleaseLock = defineForceReleaseScript('lock.forceRelease', "r
 export function defineFindScript(name: string, isHeld: string): Script<never, never, boolean[]> {
   return defineScript({
     name,
+    query: true,
     keys: [],
-    resend: 'always',
     lua: lua`
 local result = {}
 for i = 1, #KEYS do result[i] = ${isHeld} and 1 or 0 end
@@ -224,7 +224,7 @@ return result
  */
 export const lockTimeToLive = defineScript({
   name: 'lock.timeToLive',
-  resend: 'always',
+  query: true,
   lua: lua`
 redis.call('hlen', name)
 return redis.call('pttl', name)

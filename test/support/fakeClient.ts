@@ -137,14 +137,18 @@ export class Outcome<T> {
   state: 'pending' | 'resolved' | 'rejected' = 'pending';
   value: T | undefined;
   error: unknown;
+  /** When it was settled (monotonic). */
+  at: number | undefined;
 
   constructor(promise: Promise<T>) {
     promise.then(
       (value) => {
+        this.at = performance.now();
         this.state = 'resolved';
         this.value = value;
       },
       (error: unknown) => {
+        this.at = performance.now();
         this.state = 'rejected';
         this.error = error;
       },

@@ -148,7 +148,8 @@ export class StandaloneLink implements Link {
     const bytes = this.#redis.stream?.bytesRead ?? 0;
     if (this.#silence?.bytes !== bytes) this.#silence = { since: sentAt, bytes };
     this.#options.onSilence?.();
-    if (performance.now() - this.#silence.since < SILENT_TIMEOUTS * this.#options.timeout) return;
+    // No further command may follow that would show whether it answers.
+    if (performance.now() - this.#silence.since < SILENT_TIMEOUTS * this.#options.timeout) return this.probe();
     // Another command of the same stall has already replaced the connection.
     if (!this.ready) return;
     // The connection is open but dead (a cable, a firewall, a process that hangs): only a new one can help.

@@ -56,6 +56,12 @@ export interface RunOptions<R = unknown> {
   readonly name?: string;
   /** The key whose slot decides the node on a cluster, for plain commands without one. @default their first argument */
   readonly routeBy?: string;
+  /**
+   * How long it may take in all, in ms, whatever is repeated meanwhile.
+   * @default the command time-out for what only asks, and for the only attempt of an acquisition; else that of
+   *   `longestWaitMs` and two command time-outs
+   */
+  readonly timeout?: number | undefined;
   /** KEYS beyond the named ones. */
   readonly moreKeys?: readonly string[];
   /** ARGV beyond the named ones. */

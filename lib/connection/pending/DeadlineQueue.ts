@@ -36,6 +36,11 @@ export class DeadlineQueue<T extends Queued> {
     return this.#size;
   }
 
+  /** The item that was added first, of those that are left. */
+  get oldest(): T | undefined {
+    return this.#oldest as T | undefined;
+  }
+
   /** The oldest first. Items may be removed and added meanwhile; added ones are not visited. */
   *[Symbol.iterator](): IterableIterator<T> {
     const items: Queued[] = [];

@@ -1,5 +1,6 @@
 import { CommandError, ConfigError, ConnectionError } from '../../errors';
 import type { Resend, Script, ScriptArg } from '../../scripts/Script';
+import { Alarm } from '../../util/Alarm';
 import { callerContext, type Context, OUTSIDE } from '../../util/outside';
 import { driverError } from '../link/driverError';
 import type { Link, ReplicaAck } from '../link/Link';
@@ -8,7 +9,7 @@ import type { RunOptions, SendRecord } from './CommandExecutor';
 import type { Queued } from './DeadlineQueue';
 
 /** The parts of a script that a call needs, whatever its result is. */
-type SentScript = Pick<Script<string, string, unknown>, 'name' | 'lua' | 'resend' | 'decode'> &
+type SentScript = Pick<Script<string, string, unknown>, 'name' | 'lua' | 'resend' | 'query' | 'decode'> &
   Pick<Script<string, string, never>, 'synced'>;
 
 /** One command under way, see {@link Executor} for its states. Settles once. */
@@ -22,6 +23,12 @@ export class PendingCommand implements ReplicaAck {
    * it is sent outside any context.
    */
   readonly context: Context;
+  /** Whether it only asks. */
+  readonly query: boolean;
+  /** How long it may take in all, in ms, where its caller says so. */
+  readonly limitMs: number | undefined;
+  /** When it was first written, or first had to wait (monotonic). */
+  startedAt: number | undefined;
   /** When it was last written (monotonic). */
   writtenAt = 0;
   /** Until when it waits, for a connection or for its answer (monotonic). */
@@ -48,6 +55,8 @@ export class PendingCommand implements ReplicaAck {
   /** The value that came although the caller is about to get an error: no replica has it. */
   #unconfirmed: { readonly value: unknown } | undefined;
   #failed = false;
+  /** Ends it when its budget is used up, where nothing else does by then. */
+  #end: Alarm | undefined;
 
   constructor(
     command: string,
@@ -62,6 +71,8 @@ export class PendingCommand implements ReplicaAck {
     this.args = args;
     this.key = key;
     this.resend = script === undefined ? 'always' : script.resend;
+    this.query = script === undefined || script.query;
+    this.limitMs = options?.timeout;
     this.#script = script;
     this.#options = options;
     this.#resolve = resolve;
@@ -127,6 +138,7 @@ export class PendingCommand implements ReplicaAck {
    */
   beginWriting(now: number, connectionNumber: number): number {
     this.writtenAt = now;
+    this.startedAt ??= now;
     // The result of an earlier write says nothing about this one.
     this.acked = undefined;
     this.misread = false;
@@ -154,8 +166,9 @@ export class PendingCommand implements ReplicaAck {
     if (this.sends === 0) this.sendRecord.sentAt = undefined;
   }
 
-  /** The server cannot serve it now: records the reason. */
+  /** The server cannot serve it now: records the reason. It pauses, and no longer than it may. */
   refused(error: Error): void {
+    this.#end?.off();
     if (this.sendRecord !== undefined && isReply(error)) {
       this.sendRecord.refusal = new CommandError(this.what, driverError(error));
     }
@@ -189,13 +202,22 @@ export class PendingCommand implements ReplicaAck {
       }
     }
     this.settled = true;
+    this.#end?.off();
     this.#resolve(value);
     return undefined;
+  }
+
+  /** Has it end then (monotonic), unless it is settled before. @param end - called then; it fails it */
+  endAt(at: number, end: () => void): void {
+    this.#end?.off();
+    this.#end = new Alarm(end);
+    this.#end.set(at);
   }
 
   fail(error: Error): void {
     if (this.settled) return;
     this.settled = this.#failed = true;
+    this.#end?.off();
     this.#reject(error);
     if (this.#unconfirmed !== undefined) this.#options?.late?.(this.#unconfirmed.value);
   }

@@ -18,7 +18,10 @@ export interface Wish {
   readonly lease?: number;
 }
 
-/** How long slow connects and answers are retried, in ms: a machine that starts many commands at once may need it. */
+/**
+ * How long slow connects and answers are retried, in ms: a machine that starts many commands at once may need it. Not
+ * those of a single attempt.
+ */
 const SLOW_START_MS = 15_000;
 
 /**
@@ -39,7 +42,7 @@ export async function acquireForRun(lock: RLock, wish: Wish, signal: AbortSignal
         if (error.reason === 'held' || (error.reason === 'unanswered' && (await answers(lock)))) return undefined;
         throw new Failure(messageOf(error.cause), ExitCode.unavailable, { cause: error });
       }
-      if (!isSlow(error) || performance.now() - startedAt > SLOW_START_MS) throw error;
+      if (wish.wait === 0 || !isSlow(error) || performance.now() - startedAt > SLOW_START_MS) throw error;
     }
   }
 }

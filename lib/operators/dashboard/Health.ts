@@ -106,8 +106,9 @@ export class Health {
     const connection = this.#redisson.state;
     if (connection === 'closed') return { state: 'closed', message: 'The Redisson client of this page is shut down.' };
     const waitingMs = this.#unansweredSince === undefined ? 0 : performance.now() - this.#unansweredSince;
-    // A server that does not reply gives no other information.
-    if (connection === 'ready' && waitingMs >= SLOW_MS - 1) return SILENT;
+    // A server that does not reply gives no other information. Its client calls itself disconnected a moment later.
+    const isOpen = connection === 'ready' || this.#view.state === SILENT.state;
+    if (isOpen && waitingMs >= SLOW_MS - 1) return SILENT;
     if (this.#outage !== undefined) return judgeError(this.#outage);
     if (connection === 'reconnecting')
       return { state: 'down', message: 'The connection to Redis is lost. Trying again.' };

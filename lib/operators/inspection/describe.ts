@@ -213,9 +213,9 @@ export function isLockHash(fields: readonly (readonly [field: string, value: str
  */
 export const readPermits = defineScript({
   name: 'inspection.permits',
+  query: true,
   keys: ['permits'],
   args: ['last'],
-  resend: 'always',
   lua: lua`
 local found = redis.call('zrange', permits, 0, last, 'withscores')
 for i = 1, #found, 2 do

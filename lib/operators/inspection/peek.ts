@@ -16,8 +16,8 @@ const PER_KEY = 4;
  */
 export const peekAtKeys = defineScript({
   name: 'inspection.peek',
+  query: true,
   keys: [],
-  resend: 'always',
   lua: lua`
 local function ask(command, key, ...)
   local reply = redis.pcall(command, key, ...)

@@ -159,7 +159,7 @@ describe('Executor and StandaloneLink on a server', function () {
     const proxy = trackClient(await TcpProxy.start(server.url));
     proxy.blackhole();
     const executor = open(proxy.url, { timeout: 300 });
-    const outcome = executor.call('incr', [name]);
+    const outcome = count(executor, 'always');
     await sleepUntil(() => proxy.stats.accepted >= 4, { message: 'it tries again, both connections do' });
     await proxy.pass();
     proxy.cut();

@@ -613,6 +613,127 @@ describe('Executor', () => {
     });
   });
 
+  describe('the budget of a call (E12)', () => {
+    const ask = (options?: RunOptions): Outcome<unknown> => new Outcome(executor.call('get', ['a'], options));
+    const once = (): RunOptions => ({ sendRecord: newSendRecord({ waits: false }) });
+    const patiently = (): RunOptions => ({ sendRecord: newSendRecord({ waits: true }) });
+
+    const endsOf = (outcomes: readonly Outcome<unknown>[]) => outcomes.map(({ at }) => at);
+
+    it('of what only asks, and of a single attempt, is the time-out: they are not asked again', async () => {
+      const query = script('always', { query: true });
+      const queried = new Outcome(executor.run(query, { name: 'a' }, { arg: 1 }));
+      const brief = [ask(), run('always', once()), queried];
+      await clock.tickAsync(20_000);
+      expect(endsOf(brief)).to.deep.equal([TIMEOUT, TIMEOUT, TIMEOUT]);
+      expect(brief.map((one) => errorOf(one).code)).to.deep.equal(Array.from(brief, () => 'COMMAND_TIMEOUT'));
+      expect(link.sent.length).to.equal(3);
+    });
+
+    it('includes waiting for a connection, and sending again', async () => {
+      const lost = ask();
+      await clock.tickAsync(600);
+      link.break();
+      const waiting = [ask(), run('always', once())];
+      await clock.tickAsync(200);
+      link.open();
+      expect(link.sent.length).to.equal(4);
+      await clock.tickAsync(20_000);
+      expect(endsOf([lost, ...waiting])).to.deep.equal([TIMEOUT, 600 + TIMEOUT, 600 + TIMEOUT]);
+      expect(link.sent.length).to.equal(4);
+    });
+
+    it('is longer where a server answers that it cannot just now', async () => {
+      const outcomes = [ask(), run('always', once())];
+      for (let answered = 0; clock.now < 20_000; await clock.tickAsync(10)) {
+        for (; answered < link.sent.length; answered++) link.sent[answered]!.reject(reply('LOADING'));
+      }
+      expect(outcomes.map((one) => errorOf(one).code)).to.deep.equal(['COMMAND', 'COMMAND']);
+      for (const { at } of outcomes) expect(at).to.be.within(LONGEST_WAIT, LONGEST_WAIT + 20);
+    });
+
+    it('does not begin anew where that server is frozen then', async () => {
+      const outcome = ask();
+      link.last.reject(reply('LOADING'));
+      await clock.tickAsync(20_000);
+      expect(outcome.at).to.equal(LONGEST_WAIT);
+      expect(errorOf(outcome).code).to.equal('COMMAND_TIMEOUT');
+    });
+
+    it('that its caller gives it counts alone; a late answer is ignored', async () => {
+      const [short, long] = [ask({ timeout: 300 }), ask({ timeout: 1_500 })];
+      await clock.tickAsync(400);
+      expect(errorOf(short)).to.include({ code: 'COMMAND_TIMEOUT', mayHaveRun: true });
+      expect([executor.busy, link.silences]).to.deep.equal([true, []]);
+      link.sent[0]!.resolve('late');
+      await clock.tickAsync(20_000);
+      expect(endsOf([short, long])).to.deep.equal([300, 1_500]);
+      // The link is told of each answer that has not come within the time-out.
+      expect(link.silences).to.deep.equal([0, TIMEOUT]);
+    });
+
+    it('of what changes something, or waits for it, is that of a connection and two silent time-outs', async () => {
+      link.syncTimeout = 100;
+      const outcomes = [run('always'), run('always', patiently())];
+      await clock.tickAsync(TIMEOUT + 99);
+      for (let i = 0; i < 2; i++) {
+        link.break();
+        await clock.tickAsync(LONGEST_WAIT / 2);
+        link.open();
+        await clock.tickAsync(TIMEOUT + 99);
+      }
+      await clock.tickAsync(20_000);
+      const end = LONGEST_WAIT + 2 * (TIMEOUT + 100);
+      expect(endsOf(outcomes)).to.deep.equal([end, end]);
+      expect(outcomes.map((one) => errorOf(one).mayHaveRun)).to.deep.equal([true, true]);
+    });
+  });
+
+  describe('a silence (E12)', () => {
+    let told: string[];
+
+    beforeEach(() => {
+      told = [];
+      executor.onSilence = (silent) => told.push(`${silent ? 'silent' : 'heard'} ${clock.now}`);
+    });
+
+    it('is told when the oldest command has had no answer for as long as the time-out, and its end with an answer', async () => {
+      run('never');
+      await clock.tickAsync(500);
+      run('never');
+      link.sent[0]!.resolve(1);
+      await clock.tickAsync(TIMEOUT - 1);
+      expect(told).to.deep.equal([]);
+      await clock.tickAsync(3_000);
+      link.last.resolve('late');
+      await settle();
+      expect(told).to.deep.equal([`silent ${500 + TIMEOUT}`, 'heard 4499']);
+      await clock.tickAsync(10_000);
+      expect([told.length, clock.countTimers()]).to.deep.equal([2, 0]);
+    });
+
+    it('is told after 1.5 s where the time-out is longer, and ends with the connection', async () => {
+      executor = make({ timeout: 3_000 });
+      executor.onSilence = (silent) => told.push(`${silent ? 'silent' : 'heard'} ${clock.now}`);
+      run('never');
+      await clock.tickAsync(1_700);
+      link.break();
+      await clock.tickAsync(5_000);
+      expect(told).to.deep.equal(['silent 1500', 'heard 1700']);
+    });
+
+    it('is none where everything is answered, however long nothing is sent', async () => {
+      for (let i = 0; i < 5; i++) {
+        run('never');
+        await clock.tickAsync(TIMEOUT - 1);
+        link.last.resolve(1);
+        await settle();
+      }
+      await clock.tickAsync(10_000);
+      expect([told, clock.countTimers()]).to.deep.equal([[], 0]);
+    });
+  });
+
   it('close settles everything: what waits, pauses, is under way, and comes later', async () => {
     const underWay = run('always');
     const pausing = run('always');
