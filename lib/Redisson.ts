@@ -154,6 +154,7 @@ export class Redisson {
       closing: this.#closing,
       introspection: this.#introspection,
       selfWaits: new SelfWaits(ownerships, warnSelfWait),
+      undoneAttach: new Map(),
       warnReentry: once(warnHandleReentry),
       warnAbandoned: once(warnAbandonedHold),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),

@@ -137,8 +137,8 @@ export interface RedissonClient {
    * @throws LockLostError if the ticket was used before, its lease is over, or it is of another server
    * @throws ConfigError if it is no ticket of this package, was changed, or is for another database; for wrong options
    * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
-   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what may have been changed is
-   *   undone, and the ticket stays valid, soon
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat by this client, which
+   *   takes up what the first call may have taken; for others the ticket is valid again once that is undone, soon
    * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
    * @throws RangeError, TypeError for wrong arguments
    */

@@ -160,7 +160,8 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
     move:
       move &&
       ((lock, owner, heir, lease, sent) => {
-        const args = { owner, heir, lease, repeated: RESEND_FLAG } as const;
+        // No other call names both owners: a hold of the heir can only come from an earlier copy or call.
+        const args = { owner, heir, lease, repeated: '1' } as const;
         return send(move, `change the owner of ${noun}`, lock, args, undefined, sent);
       }),
     abandon:

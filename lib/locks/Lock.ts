@@ -301,13 +301,14 @@ function readMaxRenewTimes(options: AcquireOptions | undefined): number | undefi
 export async function attach(lock: Lock, ticket: Ticket, leaseMs: number): Promise<LockHold> {
   const { kind, rawName, context, name } = lock.engine;
   const from = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
-  const call = { ...threadForHold(undefined, false), thread: newThread() };
+  const call = { ...threadForHold(undefined, false), thread: newThread(threadToAttach(lock.engine, from)) };
   const newLease = leaseMs === NO_LEASE ? context.settings.lockWatchdogTimeout : leaseMs;
   // Waiters are notified of a lease that is much shorter than the one which they have seen.
   const shorter = ticket.leaseMs - newLease > NOTICE_MS;
   const options = { leaseTime: shorter ? ticket.leaseMs : leaseMs };
   const hold = await lock.takeHold(0, options, { call, queues: false, from });
   if (hold instanceof LockHold) {
+    context.undoneAttach.delete(from);
     try {
       if (shorter) await hold.extend(leaseMs);
       return hold;
@@ -320,6 +321,17 @@ export async function attach(lock: Lock, ticket: Ticket, leaseMs: number): Promi
   const { servers } = placeOf(context.settings);
   const elsewhere = servers === ticket.servers ? '' : ', or it is of another server';
   throw new LockLostError(name, call.thread.id, `the ticket was used before, or its lease is over${elsewhere}`);
+}
+
+/**
+ * The thread that takes up a ticket: that of a failed `attach` as long as it is being undone, because Redis may have
+ * the lock under its name; the attempt waits for an undo under way. It finds the lock under either name.
+ * @returns `undefined`: a new one
+ */
+function threadToAttach(engine: LockEngine, from: string): number | undefined {
+  const threadId = engine.context.undoneAttach.get(from);
+  const ownership = threadId === undefined ? undefined : engine.ownershipOf(threadId);
+  return ownership === undefined || ownership.unsettled || ownership.holds.length > 0 ? undefined : threadId;
 }
 
 /**

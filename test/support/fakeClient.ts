@@ -93,6 +93,7 @@ export class FakeClient {
       closing: this.closing,
       introspection: undefined,
       selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
+      undoneAttach: new Map(),
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,
       warnAbandoned: () => undefined,

@@ -10,6 +10,8 @@ export interface LockContext extends ClientContext {
   warnUnheard(name: string): void;
   /** Waiting calls in scopes, which may wait for their own scope. */
   readonly selfWaits: SelfWaits;
+  /** Owner of a ticket -> the thread whose `attach` of it is being undone: Redis may have the lock under its name. */
+  readonly undoneAttach: Map<string, number>;
   /**
    * Warns once per client that a handle was re-entered outside any scope, or that `lock()` re-entered a hold of
    * `acquire()`.

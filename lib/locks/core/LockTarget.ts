@@ -257,7 +257,11 @@ export interface UnwantedHold {
  * have. While the thread has, acquires or releases the lock, there is nothing to undo: its next command sets the right
  * number of holds. When and how often: see {@link Rollback}.
  */
-export function undo(unwanted: UnwantedHold, why: Why, { ownerships, rollback, settings }: LockContext): void {
+export function undo(
+  unwanted: UnwantedHold,
+  why: Why,
+  { ownerships, rollback, settings, undoneAttach }: LockContext,
+): void {
   const { ownership, kind, sent, leaseMs, from, waiter, waiterOnly = false, handOver } = unwanted;
   const waitMs = waiter?.acquisition.waitMs ?? 0;
   /** Sets the lease as well: a late re-entry may have set a longer one. */
@@ -299,12 +303,13 @@ export function undo(unwanted: UnwantedHold, why: Why, { ownerships, rollback, s
       return waiterOnly;
     },
     ended() {
-      ownership.rollbacks--;
+      if (--ownership.rollbacks === 0 && from !== undefined) undoneAttach.delete(from);
       ownerships.tidy(ownership);
     },
   };
   // Until the undo is sent, the thread must not acquire: the undo would release the new hold.
   ownership.rollbacks++;
+  if (from !== undefined) undoneAttach.set(from, ownership.threadId);
   ownership.beginRelease();
   const begin = (): void => {
     rollback.undo(leftover, why);

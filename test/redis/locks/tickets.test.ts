@@ -189,6 +189,39 @@ describe('holds by ticket', () => {
     }
   });
 
+  for (const then of ['cut', 'hang'] as const) {
+    it(`whose attach() lost its reply (${then}) is taken up by the next call of that client, and by no other`, async () => {
+      for (const kind of ['plain', 'fenced'] as const) {
+        const lock = kind === 'plain' ? near.getLock(name) : near.getFencedLock(`${name}:fenced`);
+        const ticket = await (await lock.acquire()).detach();
+        const once = newClient({ url: proxy.url, timeout: 500, retryAttempts: 0 });
+        await once.ping();
+        const lost = proxy.swallowNextReply({ ...EVAL, then });
+        expect(await rejection(once.attach(ticket))).to.include({ mayHaveRun: true });
+        await lost;
+        if (then === 'hang') proxy.cut();
+        await sleepUntil(() =>
+          once.ping().then(
+            () => true,
+            () => false,
+          ),
+        );
+        const hold = await once.attach(ticket);
+        expect(hold.isHeld).to.equal(true);
+        // The undo of the failed call finds a holder, in its next tries as well.
+        await sleep(700);
+        expect(await redis.hkeys(lock.name)).to.deep.equal([`${once.getId()}:${hold.threadId}`]);
+        if (kind === 'fenced') {
+          expect(String(hold.token)).to.equal(await redis.get(`redisson_lock_token:{${lock.name}}`));
+        }
+        expect(await rejection(near.attach(ticket))).to.be.instanceOf(LockLostError);
+        await hold.extend(10_000);
+        await hold.unlock();
+        expect(await redis.exists(lock.name)).to.equal(0);
+      }
+    });
+  }
+
   it('is for one database, one server, one kind and one lock', async () => {
     const hold = await near.getLock(name).acquire();
     const ticket = await hold.detach();
