@@ -15,7 +15,7 @@ import { DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
 import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
 import type { Link } from './link/Link';
-import { classify, replyText } from './link/replyErrors';
+import { classify, isGone, replyText } from './link/replyErrors';
 import { KnownScripts, scriptArguments, travelling } from './pending/scriptArguments';
 
 /** First pause before a command is tried again that a server could not serve, in ms; it doubles. */
@@ -364,7 +364,7 @@ export class Executor implements CommandExecutor {
 
   /**
    * When the budget of a call is used up (monotonic), whatever is repeated within it. What only asks, and a single
-   * attempt to acquire, have the command time-out, unless a server replies that it cannot serve them just now. What
+   * attempt to acquire, have the command time-out, unless it is known that no server can serve them just now. What
    * changes something persists: its caller would not know whether it was done.
    */
   #budgetEnd({ startedAt = 0, limitMs, query, refusedAt, sendRecord }: PendingCommand): number {
@@ -384,11 +384,13 @@ export class Executor implements CommandExecutor {
   }
 
   #spent(pending: PendingCommand): void {
-    const end = this.#budgetEnd(pending);
-    // It was refused for now since.
-    if (end > performance.now()) return pending.endAt(end, () => this.#spent(pending));
-    // What is written stays until it is answered, or until the link is told that it was not.
+    const now = performance.now();
     const isWritten = pending.queue === this.#written;
+    // A server that was there is gone, and another one may take over.
+    if (!isWritten && this.#connectionNumber > 0 && isGone(this.#link.lastError)) pending.refusedAt ??= now;
+    const end = this.#budgetEnd(pending);
+    if (end > now) return pending.endAt(end, () => this.#spent(pending));
+    // What is written stays until it is answered, or until the link is told that it was not.
     if (!isWritten) this.#leave(pending);
     const ms = Math.round(end - pending.startedAt!);
     pending.fail(isWritten ? new CommandTimeoutError(pending.what, ms, true) : connectionError(pending, this.#link));

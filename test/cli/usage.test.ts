@@ -136,6 +136,19 @@ describe('the command line', function () {
     }
   });
 
+  it('E12: a single attempt takes no longer than the time-out, whether Redis is frozen or gone', async () => {
+    const server = trackClient(await RedisServer.start());
+    const config = configFile(server.url, 'timeout: 500');
+    server.pause();
+    for (const end of [() => undefined, () => server.kill()]) {
+      await end();
+      const startedAt = performance.now();
+      expect(await cli(['run', '-n', '-c', config, 'name', '--', 'echo', 'in'])).to.include({ code: 69, stdout: '' });
+      // The start of a process takes most of it; the waits for a connection alone were 4.5 s, and up to four of them.
+      expect(performance.now() - startedAt).to.be.below(4_000);
+    }
+  });
+
   it('C11: exits 69 when Redis refuses to write, with its reply', async () => {
     const server = trackClient(await RedisServer.start());
     await observer(server.url).config('SET', 'min-replicas-to-write', '1');

@@ -56,6 +56,15 @@ export function isReset(error: Error): boolean {
   return UNSENT_TEXT.test(error.message) || /^(EPIPE|ECONNRESET)$/.test((error as NodeJS.ErrnoException).code ?? '');
 }
 
+/** What a machine, a name service or Redis itself says where a server is gone, or not there yet. */
+const GONE = /\b(?:ECONNREFUSED|ECONNRESET|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b/;
+
+/** Whether something answers that there is no server just now, as in a failover. A frozen server says nothing. */
+export function isGone(error: Error | undefined): boolean {
+  if (error === undefined) return false;
+  return isReply(error) || GONE.test(error.message) || GONE.test((error as NodeJS.ErrnoException).code ?? '');
+}
+
 /** The text of the reply, also where an old Redis wraps it. */
 export function replyText(error: Error): string {
   return IN_SCRIPT.exec(error.message)?.[1] ?? error.message;

@@ -42,7 +42,7 @@ export class PendingCommand implements ReplicaAck {
   writings = 0;
   /** How often servers could not serve it ... */
   refusals = 0;
-  /** ... and since when (monotonic). */
+  /** ... and since when (monotonic) that, or that there is none just now, is known. */
   refusedAt: number | undefined;
   acked: number | Error | undefined;
   settled = false;

@@ -32,6 +32,7 @@ const BRIEF: Readonly<Record<string, (client: Redisson) => Promise<unknown>>> = 
 /** What changes something, and persists. */
 const PATIENT: Readonly<Record<string, (client: Redisson) => Promise<unknown>>> = {
   unlock: (client) => client.getLock('held').unlock(1),
+  addPermits: (client) => client.getSemaphore('s').addPermits(1),
   forceUnlock: (client) => client.getLock('a').forceUnlock(),
   release: (client) => client.getSemaphore('s').release(),
   countDown: (client) => client.getCountDownLatch('l').countDown(),
@@ -74,8 +75,16 @@ describe('the longest time of a call (E12)', function () {
     server.resume();
   });
 
-  it('where nothing listens', async () => {
+  it('where nothing listens any more: a failover may end that; a ping has no such patience', async () => {
     await server.kill();
+    const rest = tooLong({ ...BRIEF, ...PATIENT }, CONNECTION);
+    expect(await tooLong({ ping: BRIEF['ping']! }, TIMEOUT)).to.deep.equal([]);
+    expect(await rest).to.deep.equal([]);
+  });
+
+  it('where nothing ever listened', async () => {
+    await server.kill();
+    client = trackClient(Redisson.create({ url: server.url, timeout: TIMEOUT, retryAttempts: RETRIES }));
     const patient = tooLong(PATIENT, CONNECTION);
     expect(await tooLong(BRIEF, TIMEOUT)).to.deep.equal([]);
     expect(await patient).to.deep.equal([]);
