@@ -182,7 +182,7 @@ export class Subscriptions<H extends object = object> {
 
   /** Wakes every waiter, of any object: the client shuts down, and each waiter checks whether it may go on. */
   wakeEach(): void {
-    for (const queue of this.#queues()) queue.connectionLost();
+    for (const queue of this.#queues()) queue.attemptAll();
   }
 
   /** The raw names of all objects with waiters, each once. */

@@ -96,6 +96,8 @@ export class WaitQueue<H extends object = object> {
   readonly turns: Turns;
   /** The subscription of its channel. */
   readonly subscription: QueueSubscription<H>;
+  /** How many of its waiters sleep, or wait for the subscription. */
+  sleepers = 0;
   #head: Waiter<unknown, H> | undefined;
   /** The waiters behind the head. */
   #followers: Set<Waiter<unknown, H>> | undefined;
@@ -249,9 +251,17 @@ export class WaitQueue<H extends object = object> {
     this.#head?.wake('doubt');
   }
 
-  /** Redis cannot be reached: each waiter attempts now, and gets the error itself. */
+  /**
+   * Redis cannot be reached: each waiter attempts now, and gets the error itself. All of them say so, but only the first
+   * has somebody to wake: this costs one look at the waiters per outage, not one per waiter.
+   */
   connectionLost(): void {
-    for (const waiter of this.waiters) waiter.attemptUnsubscribed();
+    if (this.sleepers > 0) this.attemptAll();
+  }
+
+  /** Each waiter attempts, now or when its attempt under way has failed. */
+  attemptAll(): void {
+    for (const waiter of this.waiters) waiter.attemptUnsubscribed('everyone');
   }
 
   /** Ends every wait with an error. */
@@ -276,7 +286,7 @@ export class WaitQueue<H extends object = object> {
   remove(waiter: Waiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
     if (waiter.order === 'shared') {
       // A wake-up that it did not use, or used in vain, goes to another waiter.
-      const handsOn = waiter.kept !== undefined || (waiter.woken !== undefined && leaseMs === undefined);
+      const handsOn = isForOne(waiter.kept) || (isForOne(waiter.woken) && leaseMs === undefined);
       const there = this.#shared?.delete(waiter) === true;
       if (there && leaseMs !== undefined && !this.subscription.heard) this.wakeSome(FOLLOWERS);
       else if (there && handsOn) this.wakeSome(1);
@@ -377,8 +387,13 @@ export class WaitQueue<H extends object = object> {
 /** Resolves a sleep. From a method, so that a waiter for any `T` is one for `unknown`. */
 type Sleeper<T> = { wake(wake: Wake<T>): void }['wake'];
 
-/** Why a waiter was woken: a message came, or one may have been missed. */
-type Reason = 'message' | 'doubt';
+/** Why a waiter was woken: a message came; one may have been missed; or all were woken. */
+type Reason = 'message' | 'doubt' | 'everyone';
+
+/** Whether another waiter may use that wake-up instead. */
+function isForOne(reason: Reason | undefined): boolean {
+  return reason !== undefined && reason !== 'everyone';
+}
 
 /**
  * One waiter of a queue, and its wait as the waiting loop sees it: a latch that keeps one wake-up.
@@ -459,6 +474,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
   }
 
   #endedByOthers(): Promise<Wake<T>> {
+    this.#queue.sleepers++;
     return new Promise((resolve, reject) => {
       this.#sleeper = resolve;
       this.#failSleep = reject;
@@ -497,9 +513,9 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
   }
 
   /** Wakes it for an attempt, even if it is not subscribed. */
-  attemptUnsubscribed(): void {
+  attemptUnsubscribed(reason: Reason = 'doubt'): void {
     this.#unsubscribed = true;
-    this.wake('doubt');
+    this.wake(reason);
   }
 
   /** Messages arrive from now on. An attempt before that may have missed one: it makes another. */
@@ -532,6 +548,7 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
 
   #endSleep(): Sleeper<T> | undefined {
     const sleeper = this.#sleeper;
+    if (sleeper !== undefined) this.#queue.sleepers--;
     this.#sleeper = this.#failSleep = undefined;
     this.#listening = false;
     this.#alarm?.off();
