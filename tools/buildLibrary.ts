@@ -29,6 +29,9 @@ const WATCHDOG_THREAD = 'watchdogThread';
 
 const DASHBOARD = 'operators/dashboard';
 
+/** What is used of the package yaml, once for both builds. */
+const YAML = 'yaml/yaml.js';
+
 /** Not exported, but loaded by the command line, or run by a thread: they share the library's modules. */
 const INTERNAL_ENTRIES = ['operators/doctor', WATCHDOG_THREAD];
 
@@ -49,7 +52,7 @@ export function libraryEntries(): string[] {
 export async function writeLibrary(folder: string): Promise<void> {
   const modules = await writeCommonJs(folder);
   await writeModules(path.join(folder, 'esm'), modules);
-  await writeYaml(path.join(folder, 'esm', 'yaml'));
+  await writeYaml(path.join(folder, YAML));
   write(path.join(folder, DASHBOARD, 'page.js'), `module.exports = ${JSON.stringify(buildPage())};\n`);
   writeLicences(path.join(folder, DASHBOARD), pageInputs());
   await writeTestScripts(path.join(folder, 'testing'));
@@ -68,33 +71,57 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPageAt('./page.js'), testScriptsAt('./scripts.js')],
+    plugins: [dashboardPageAt('./page.js'), testScriptsAt('./scripts.js'), yamlBeside],
   });
+  refuseCircles(metafile.outputs);
   for (const file of outputFiles) {
-    const { code } = await transform(file.text, {
-      format: 'cjs',
-      platform: 'node',
-      target: 'node20',
-      charset: 'utf8',
-      minifyWhitespace: true,
-      minifySyntax: true,
-      // A position in a stack trace leads to a line that can be read.
-      lineLimit: 120,
-    });
-    const thread = path.relative(path.dirname(file.path), path.join(folder, WATCHDOG_THREAD, 'index.js'));
-    // In CommonJS there is a real `require`.
+    const common = { platform: 'node', target: 'node20', charset: 'utf8' } as const;
+    const { code } = await transform(withPlainValues(file.text), { ...common, format: 'cjs' });
+    const here = path.dirname(file.path);
+    const thread = path.relative(here, path.join(folder, WATCHDOG_THREAD, 'index.js'));
     const named = withOwnNames(code)
+      // In CommonJS there is a real `require`, and its own modules need no copy of their names.
       .replaceAll('__require(', 'require(')
+      .replaceAll(/__toESM\((require\("node:[^"]+"\))\)/g, '$1')
+      .replaceAll(JSON.stringify(YAML), JSON.stringify(`./${path.posix.relative(here, path.join(folder, YAML))}`))
       .replaceAll('WATCHDOG_THREAD_FILE', JSON.stringify(thread));
-    write(file.path, named);
+    // Without a format it is a script to esbuild: names that stand outside functions, those of classes, stay.
+    const short = await transform(named, { ...common, minify: true, lineLimit: 120 });
+    write(file.path, short.code);
   }
   return reachable(metafile.inputs);
 }
 
-/** A class that refers to itself is `X = class _X` to esbuild, and logs would show that name. */
+/**
+ * What the files give each other, as plain values. esbuild would make a getter for each name, which runs at each use:
+ * forty times for a lock and its wake-up.
+ */
+function withPlainValues(text: string): string {
+  return text
+    .replace(
+      /^import \{([^}]*)\} from ("\.[^"]+");$/gm,
+      (_, names: string, file: string) => `const {${names.replaceAll(' as ', ': ')}} = require(${file});`,
+    )
+    .replace(/^export \{([^}]*)\};$/m, (_, names: string) => {
+      const values = names.replaceAll(/(\w+) as (\w+)/g, '$2: $1');
+      return `module.exports = {${values}};`;
+    });
+}
+
+/** A value is there as soon as its file has run: of two files that need each other, one would get nothing. */
+function refuseCircles(outputs: Metafile['outputs']): void {
+  const visit = (file: string, around: readonly string[]): void => {
+    if (around.includes(file))
+      throw new Error(`files of the library need each other: ${[...around, file].join(' -> ')}`);
+    for (const one of outputs[file]?.imports ?? []) if (one.external !== true) visit(one.path, [...around, file]);
+  };
+  for (const file of Object.keys(outputs)) visit(file, []);
+}
+
+/** A class that refers to itself is `var X = class _X` to esbuild, and logs would show that name, or a shortened one. */
 function withOwnNames(code: string): string {
-  const renamed = new Map([...code.matchAll(/\b(\w+)=class (_\1)\b/g)].map(([, name, inner]) => [inner!, name!]));
-  return code.replace(/\b_\w+\b/g, (word) => renamed.get(word) ?? word);
+  const names = new Map([...code.matchAll(/\bvar (\w+) = class (_\1)\b/g)].map(([, name, inner]) => [inner!, name!]));
+  return code.replace(/\bvar (\w+) = class _\1\b/g, 'class $1').replace(/\b_\w+\b/g, (word) => names.get(word) ?? word);
 }
 
 /** The source files that users can import: what only the command line loads is nothing for bundlers. */
@@ -138,7 +165,7 @@ const modulesApart: Plugin = {
       const isFolder = fs.existsSync(path.join(resolveDir, specifier, 'index.ts'));
       const target = isFolder ? path.posix.join(specifier, 'index') : specifier;
       return {
-        path: `${target.startsWith('.') ? target : `./${target}`}.mjs`,
+        path: /\.js$/.test(target) ? target : `${target.startsWith('.') ? target : `./${target}`}.mjs`,
         external: true,
         sideEffects: false,
       };
@@ -148,15 +175,15 @@ const modulesApart: Plugin = {
 
 /**
  * Modules that use `require`, which an ES module has not: a bundler is given an import that it can follow. That of yaml
- * leads to a copy beside it. The one that Node would load is CommonJS, and requires Node's own modules: esbuild makes a
- * bundle of it that stops at its first line (D10).
+ * leads to the copy in the package. The one that Node would load requires Node's own modules: esbuild makes a bundle of
+ * it that stops at its first line (D10).
  */
 const modulesForBundlers: Plugin = {
   name: 'modules for bundlers',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]config[\\/]parse[\\/]yamlLibrary\.ts$/ }, () => ({
-      contents: "import * as yaml from '../../yaml/yaml'; export function yamlLibrary() { return yaml; }",
-      loader: 'ts',
+      contents: `import yaml from '../../../${YAML}'; export const yamlLibrary = () => yaml;`,
+      loader: 'js',
     }));
     onLoad({ filter: /[\\/]fastify[\\/]pluginLibrary\.ts$/ }, () => ({
       contents:
@@ -170,20 +197,33 @@ const modulesForBundlers: Plugin = {
   },
 };
 
-/** `yaml/yaml.mjs`: its build for browsers is made of ES modules, and needs nothing of Node. */
-async function writeYaml(folder: string): Promise<void> {
+/**
+ * Of its build for browsers, which is made of ES modules: what nobody uses is left out, and it needs nothing of Node. Not
+ * with a `lineLimit`, here and in the scripts of the test client: esbuild breaks strings, and Rollup indents the second line.
+ */
+async function writeYaml(file: string): Promise<void> {
   const manifest = createRequire(__filename).resolve('yaml/package.json');
-  const { metafile } = await build({
+  const { outputFiles, metafile } = await build({
     ...COMMON,
-    entryPoints: [path.join(path.dirname(manifest), 'browser', 'index.js')],
-    outfile: path.join(folder, 'yaml.mjs'),
+    entryPoints: [path.join(lib, 'config', 'parse', 'yaml.ts')],
     packages: 'bundle',
     platform: 'neutral',
-    minify: true,
+    alias: { yaml: path.join(path.dirname(manifest), 'browser', 'index.js') },
     metafile: true,
+    write: false,
   });
-  writeLicences(folder, Object.keys(metafile.inputs));
+  const { code } = await transform(withPlainValues(outputFiles[0]!.text), { format: 'cjs', minify: true });
+  write(file, code);
+  writeLicences(path.dirname(file), Object.keys(metafile.inputs));
 }
+
+/** It is loaded when a configuration is read, and not with the library. */
+const yamlBeside: Plugin = {
+  name: 'yaml beside',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/yaml$/ }, () => ({ path: YAML, external: true }));
+  },
+};
 
 /**
  * The scripts that `ioredisson/testing` runs are beside `testing/index.js`, once, for both builds, as JavaScript: the
@@ -213,7 +253,7 @@ async function writeTestScripts(folder: string): Promise<void> {
   const scripts = ALL_KINDS.flatMap((kind) => scriptsOf(kind) as readonly AnyScript[]);
   // Some kinds share a script, and some have the same text under two names.
   const source = `module.exports = ${compileLua(new Map(scripts.map(({ sha, lua }) => [sha, lua])))};`;
-  const { code } = await transform(source, { minify: true, target: 'node20', lineLimit: 120 });
+  const { code } = await transform(source, { minify: true, target: 'node20' });
   write(path.join(folder, 'scripts.js'), code);
 }
 

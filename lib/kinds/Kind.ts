@@ -16,7 +16,7 @@ export type ReportedKind =
 export type KeysByRole = Readonly<Record<string, string>>;
 
 /** What the tables need of a script. */
-export type KindScript = Pick<Script<string, string, never>, 'name' | 'lua' | 'realKeys'>;
+export type KindScript = Pick<Script<string, string, never>, 'name' | 'lua' | 'sha' | 'realKeys'>;
 
 /**
  * What there is to know of a kind of object without a client. Each kind has one, beside its Lua, and `kinds/allKinds.ts`

@@ -4,6 +4,7 @@ import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
 import { WRITER } from '../util/names';
 import type { GroupValues, Ownership, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
+import { scriptsOf } from './allKinds';
 import type { ClientContext } from './ClientContext';
 import { LEFT_FREE_LOCK } from './fair';
 import { renewValues } from './group';
@@ -56,9 +57,13 @@ export function renewalsOf(executor: CommandExecutor, around: (renewal: Renewal)
 export function kindsOf(client: ClientContext): (kind: LockDescriptor) => LockKind {
   const made = new Map<LockDescriptor, LockKind>();
   return (kind) => {
-    const known = made.get(kind) ?? clientKind(kind, client);
-    made.set(kind, known);
-    return known;
+    const known = made.get(kind);
+    if (known !== undefined) return known;
+    // The first look makes their texts: now, and not on the way of a first unlock.
+    scriptsOf(kind).forEach(({ sha }) => sha);
+    const fresh = clientKind(kind, client);
+    made.set(kind, fresh);
+    return fresh;
   };
 }
 

@@ -116,9 +116,9 @@ export interface Script<K extends string, A extends string, R> extends Required<
   readonly channels: readonly K[];
   /** Names of the real KEYS in order: {@link keys} without {@link channels}. */
   readonly realKeys: readonly K[];
-  /** The body as defined; {@link lua} is the text that is sent. */
+  /** The body as defined; {@link lua} is the text that is sent, made at its first use. */
   readonly body: string;
-  /** SHA-1 of {@link lua}, for EVALSHA. */
+  /** SHA-1 of {@link lua}, for EVALSHA; made at its first use. */
   readonly sha: string;
 }
 
@@ -129,25 +129,44 @@ export interface Script<K extends string, A extends string, R> extends Required<
 export function defineScript<const K extends string = 'name', const A extends string = never, R = unknown>(
   definition: ScriptDefinition<K, A, R>,
 ): Script<K, A, R> {
-  const { keys = ['name' as K], args: named = [] } = definition;
+  const { keys = ['name' as K], args = [], lua: body, ...rules } = definition;
   const channels = keys.filter((key) => key.startsWith('channel'));
   const realKeys = keys.filter((key) => !channels.includes(key));
+  const usual = { resend: rules.query === true ? 'always' : 'never', more: '', synced: false, query: false };
+  const made = { ...usual, saysUnheard: false, ...rules, keys, args, channels, realKeys, body };
+  return Object.assign(Object.create(MADE_LATE) as Script<K, A, R>, made);
+}
+
+/** A client uses few of its scripts, so text and hash are no work for whoever loads the library. */
+const MADE_LATE = {
+  get lua(): string {
+    return withText(this).lua;
+  },
+  get sha(): string {
+    return withText(this).sha;
+  },
+};
+
+/** From now on both are values: an accessor would be one function more in each command. */
+function withText(made: object): Pick<Script<string, string, never>, 'lua' | 'sha'> {
+  const script = made as Script<string, string, never>;
+  const { realKeys, channels, args: named, body } = script;
   const args = [...named, ...channels];
-  const publishes = named.includes('publish' as A) && definition.saysUnheard !== true;
+  const publishes = named.includes('publish') && !script.saysUnheard;
   const text = [
     bind(realKeys, 'KEYS'),
     bind(args, 'ARGV'),
-    /\bmoreKeys\b/.test(definition.lua) ? `local moreKeys = ${realKeys.length}` : '',
-    /\bmoreArgs\b/.test(definition.lua) ? `local moreArgs = ${args.length}` : '',
-    publishes ? reportUnheard(definition.lua) : definition.lua,
+    /\bmoreKeys\b/.test(body) ? `local moreKeys = ${realKeys.length}` : '',
+    /\bmoreArgs\b/.test(body) ? `local moreArgs = ${args.length}` : '',
+    publishes ? reportUnheard(body) : body,
   ]
     .join('\n')
     .trim()
     .replaceAll(/\n\s*\n/g, '\n');
   const sha = createHash('sha1').update(text).digest('hex');
-  const resend = definition.query === true ? 'always' : 'never';
-  const rules = { resend, more: '', synced: false, query: false, saysUnheard: false, keys, args: named } as const;
-  return Object.freeze({ ...rules, ...definition, channels, realKeys, body: definition.lua, lua: text, sha });
+  return Object.freeze(
+    Object.defineProperties(script, { lua: { value: text, enumerable: true }, sha: { value: sha, enumerable: true } }),
+  );
 }
 
 /**

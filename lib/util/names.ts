@@ -54,11 +54,16 @@ export const WRITER = ':write';
 export const SLOT_COUNT = 16384;
 
 /** CRC-16/XMODEM (polynomial 0x1021), a byte at a time. */
-const CRC16_TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte << 8;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
-  return crc;
-});
+function crc16Table(): Uint16Array {
+  return Uint16Array.from({ length: 256 }, (_, byte) => {
+    let crc = byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
+    return crc;
+  });
+}
+
+/** Made at the first use, which only a cluster has. */
+let crc16: Uint16Array | undefined;
 
 /**
  * The hash slot of a key, as Redis Cluster computes it.
@@ -74,7 +79,8 @@ export function slotOf(key: string): number {
   const open = key.indexOf('{');
   const close = open < 0 ? -1 : key.indexOf('}', open + 1);
   const hashed = close > open + 1 ? key.slice(open + 1, close) : key;
+  crc16 ??= crc16Table();
   let crc = 0;
-  for (const byte of Buffer.from(hashed)) crc = ((crc << 8) & 0xffff) ^ (CRC16_TABLE[(crc >> 8) ^ byte] ?? 0);
+  for (const byte of Buffer.from(hashed)) crc = ((crc << 8) & 0xffff) ^ (crc16[(crc >> 8) ^ byte] ?? 0);
   return crc % SLOT_COUNT;
 }

@@ -12,7 +12,7 @@ import { runCommand } from './runCommand';
 /** The program may take so long, in ms. */
 const LIMIT_MS = 90_000;
 /** What the package needs besides ioredis. */
-const DEPENDENCIES = ['p-defer', 'yaml'];
+const DEPENDENCIES = ['p-defer'];
 
 /** How a runtime is told to run a program as it is. */
 const ARGS: Readonly<Record<string, readonly string[]>> = {

@@ -36,7 +36,7 @@ export class ConsumerProject {
     const place = path.join(this.folder, 'node_modules', 'ioredisson');
     fs.cpSync(path.join(projectRoot, 'dist'), path.join(place, 'dist'), { recursive: true });
     fs.copyFileSync(path.join(projectRoot, 'package.json'), path.join(place, 'package.json'));
-    for (const name of ['p-defer', 'yaml']) this.link(name, path.join(projectRoot, 'node_modules', name));
+    this.link('p-defer', path.join(projectRoot, 'node_modules', 'p-defer'));
   }
 
   /** Writes a file and returns its path. */

@@ -9,7 +9,7 @@ import { Secret } from '../Secret';
 import type { Settings } from '../Settings';
 import type { ClientTopology, RedisClientLike } from '../Topology';
 import { buildSettings, DEFAULT_URL, sectionTopology, URL_VARIABLE } from './buildSettings';
-import { Config } from './Config';
+import type { Config } from './Config';
 import { Draft } from './Draft';
 
 /** Settings of a connection, which cannot be changed for an existing client. */
@@ -50,11 +50,13 @@ export function isPlainObject(value: unknown): value is RedissonOptions {
   return isNobodys && Object.prototype.toString.call(value) === '[object Object]';
 }
 
-/** Whether it is a `Config`, be it of another copy of this package: the command line is a bundle of its own. */
+/**
+ * Whether it is a `Config`, of this copy of the package or of another one. By its members: a reference to the class would
+ * bring the YAML library into every bundle.
+ */
 function isConfig(value: unknown): value is Config {
-  if (value instanceof Config) return true;
-  const isOthers = typeof value === 'object' && value !== null && !isPlainObject(value);
-  return isOthers && 'commonValues' in value && 'servers' in value;
+  const isInstance = typeof value === 'object' && value !== null && !isPlainObject(value);
+  return isInstance && 'commonValues' in value && 'servers' in value;
 }
 
 function fromConfig(config: Config): Settings {

@@ -1,4 +1,4 @@
-import type * as Yaml from 'yaml';
+import type * as Yaml from './yaml';
 
 /**
  * The YAML library, loaded at the first call: it takes as long to load as ioredis, and most clients do not need it. In
@@ -6,5 +6,5 @@ import type * as Yaml from 'yaml';
  */
 export function yamlLibrary(): typeof Yaml {
   // eslint-disable-next-line @typescript-eslint/no-require-imports
-  return require('yaml') as typeof Yaml;
+  return require('./yaml') as typeof Yaml;
 }
