@@ -13,7 +13,7 @@ import { Alarm, arrived } from '../util/Alarm';
 import { inTime, laterTurn } from '../util/timing';
 import { DeadlineQueue } from './pending/DeadlineQueue';
 import { connectionError, denial, PendingCommand } from './pending/PendingCommand';
-import type { CommandExecutor, RunOptions } from './pending/CommandExecutor';
+import type { CommandExecutor, Fresh, RunOptions } from './pending/CommandExecutor';
 import type { Link } from './link/Link';
 import { classify, isGone, replyText } from './link/replyErrors';
 import { KnownScripts, scriptArguments, travelling } from './pending/scriptArguments';
@@ -139,13 +139,16 @@ export class Executor implements CommandExecutor {
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: Readonly<Record<K, string>>,
-    args: Readonly<Record<A, ScriptArg>>,
+    args: Fresh<Readonly<Record<A, ScriptArg>>>,
     options?: RunOptions<R>,
   ): Promise<R> {
-    const flat = scriptArguments(script, keys, args, options);
-    const key = flat[1] === 0 ? undefined : (flat[2] as string);
+    const compose = (): ScriptArg[] => scriptArguments(script, keys, args, options);
+    const isFresh = typeof args === 'function';
+    const flat = isFresh ? [] : compose();
+    const key = keys[script.realKeys[0]!] ?? options?.moreKeys?.[0];
     return new Promise<R>((resolve, reject) => {
       const pending = new PendingCommand('evalsha', flat, key, script, options, resolve as never, reject);
+      if (isFresh) pending.compose = compose;
       if (pending.cleanup) this.#resume(pending);
       else this.#start(pending);
     });
@@ -223,6 +226,7 @@ export class Executor implements CommandExecutor {
       this.#listening = true;
       this.#silence.set(now + this.#silentMs);
     }
+    pending.refresh();
     if (pending.commandName === 'evalsha') {
       const server = this.#link.serverOf?.(pending.key) ?? '';
       const known = this.#scripts.learn(pending.args[0] as string, server, this.#connectionNumber);

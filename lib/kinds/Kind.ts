@@ -3,7 +3,7 @@ import type { AcquireReply, ReleaseReply } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
 import type { Waiter, WaitingKind, WaitOrder, WakeRule } from '../waiters/WaitQueue';
 import type { SendRecord, CommandExecutor } from '../connection/pending/CommandExecutor';
-import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
+import type { GroupValues, Ownership, Remainder, Renewal } from '../watchdog/Ownership';
 import type { Scope } from '../thread/threadScope';
 import type { Search } from '../acquire/Rollback';
 import type { Acquisition, Wait } from '../acquire/acquireWithin';
@@ -61,7 +61,7 @@ export type RenewalFamily = 'plain' | 'read' | 'group' | 'permit';
 export type Renewals = Readonly<Record<RenewalFamily, Renewal>>;
 
 /** What a script that releases may ask for. */
-type ReleaseArg = 'message' | 'owner' | 'left' | 'remaining' | 'publish';
+export type ReleaseArg = 'message' | 'owner' | 'left' | 'remaining' | 'publish';
 
 /**
  * A kind with one key, which `clientKind.ts` makes work: its scripts, named by what they are for, and how its waiters
@@ -152,11 +152,9 @@ export interface Heir extends AttemptRequest {
 export interface ReleaseRequest {
   /** As of {@link AttemptRequest}. */
   readonly ownership: Ownership;
-  /** The number of holds to leave. */
-  readonly left: number;
-  /** The lease that those holds need, in ms; 0 leaves the expiry unchanged. */
-  readonly remainingMs: number;
   readonly sendRecord: SendRecord;
+  /** What it is to leave; asked at each writing. */
+  leaves(): Remainder;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CommandExecutor, SendRecord } from '../connection/pending/CommandExecutor';
+import type { CommandExecutor, Fresh, SendRecord } from '../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError } from '../errors';
 import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
@@ -8,7 +8,7 @@ import { scriptsOf } from './allKinds';
 import type { ClientContext } from './ClientContext';
 import { LEFT_FREE_LOCK } from './fair';
 import { renewValues } from './group';
-import type { LockDescriptor, AttemptRequest, LockKind, LockSubject, Renewals } from './Kind';
+import type { LockDescriptor, AttemptRequest, LockKind, LockSubject, ReleaseArg, Renewals } from './Kind';
 import { renewReadLocks, readKeyPrefix } from './readWrite';
 import { heldPermits, permitKeys, permitLeases, PERMIT } from './permit';
 import { lockChannel, UNLOCK_MESSAGE, lockTimeToLive, ownerName, renewLocks } from './reentrant';
@@ -89,8 +89,8 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
     script: Script<string, A, R>,
     what: string,
     { name, rawName, owner = '' }: LockSubject & { readonly owner?: string },
-    args: Readonly<Record<A, ScriptArg>>,
-    moreArgs?: readonly ScriptArg[],
+    args: Fresh<Readonly<Record<A, ScriptArg>>>,
+    moreArgs?: Fresh<readonly ScriptArg[]>,
     sendRecord?: SendRecord,
   ): Promise<R> {
     const keys = script.keys.length === 1 ? { name: rawName } : kind.keysOf(rawName, owner);
@@ -142,9 +142,13 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
       return reentrant ? reply : reply.then((answer) => refuseReentry(answer, ownership));
     },
     release: (request) => {
-      const { ownership, left, remainingMs: remaining, sendRecord } = request;
-      const args = { message, owner: ownership.owner, left, remaining, publish: PUBLISH_COMMAND } as const;
-      const released = send(kind.release, releasing, ownership, args, portions?.toRelease(request), sendRecord);
+      const { ownership, sendRecord } = request;
+      const args = (): Readonly<Record<ReleaseArg, ScriptArg>> => {
+        const { left, remainingMs: remaining } = request.leaves();
+        return { message, owner: ownership.owner, left, remaining, publish: PUBLISH_COMMAND };
+      };
+      const values = portions && (() => portions.toRelease(request));
+      const released = send(kind.release, releasing, ownership, args, values, sendRecord);
       if (watch === undefined) return released;
       return released.then((reply) => {
         if (reply.kind === 'released' && reply.queued !== 0) watch.notified(ownership.rawName);

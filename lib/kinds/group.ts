@@ -434,11 +434,13 @@ export const GROUP = {
   portions: {
     toAcquire: ({ ownership, count }) =>
       portions(ownership, (others) => [others.reduce((sum, { live }) => sum + live.length, count)]),
-    toRelease: ({ ownership, left, remainingMs }) =>
-      portions(ownership, (others) => {
-        const all = [{ left, remainingMs }, ...others.map((other) => other.remainder())];
+    toRelease: (request) => {
+      const own = request.leaves();
+      return portions(request.ownership, (others) => {
+        const all = [own, ...others.map((other) => other.remainder())];
         return [all.reduce((sum, one) => sum + one.left, 0), Math.max(...all.map((one) => one.remainingMs))];
-      }),
+      });
+    },
   },
   commands: [],
 } as const satisfies LockDescriptor;

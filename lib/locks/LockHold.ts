@@ -173,8 +173,8 @@ export class LockHold implements MemberHold {
     const { deadline, owner } = own;
     const heir = kind.ownerOf(0, ticketOwnerId(ticket, rawName));
     await ownerships.end<ReleaseReply>(own, hold, {
-      send: (sendRecord) => kind.move!(own, owner, heir, leaseMs, sendRecord),
-      failed: (error, sent) => {
+      send: ({ sendRecord }) => kind.move!(own, owner, heir, leaseMs, sendRecord),
+      failed: (error, { sendRecord: sent }) => {
         if (!mayHaveRun(error)) {
           hold.released = false;
           ownerships.add(own, hold, deadline);

@@ -132,7 +132,7 @@ export class PermitHold implements PermitHoldApi {
     if (hold.lost === undefined) {
       const why = 'the release found a permit of it gone (expired, released or deleted)';
       await ownerships.end<boolean>(ownership, hold, {
-        send: (record) => held.release(record),
+        send: ({ sendRecord }) => held.release(sendRecord),
         undo: (reason, sent) => held.giveBack?.(reason, sent),
         answered: (there) => {
           if (!there) ownerships.lose([{ ownership, holds: [hold], why, how: 'released' }]);

@@ -1,12 +1,15 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { ObjectKind } from '../api';
+import type { SendRecord } from '../connection/pending/CommandExecutor';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Origin, type Scope } from '../thread/threadScope';
 import type { Due } from '../util/timing';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
-const NOTHING = Object.freeze({ left: 0, remainingMs: 0 });
+const NOTHING: Remainder = Object.freeze({ left: 0, remainingMs: 0 });
+/** Leaves what there is. */
+const AS_IT_IS: Remainder = Object.freeze({ left: 1, remainingMs: 0 });
 
 /** The key of an ownership in the table: the lock's key and the owner. */
 export function ownershipKey(rawName: string, owner: string): string {
@@ -30,6 +33,14 @@ export interface GroupValues {
 export interface Portion {
   readonly others: readonly Ownership[];
   readonly fields: readonly string[];
+}
+
+/** What a command leaves of an owner's holds. */
+export interface Remainder {
+  /** How many. */
+  readonly left: number;
+  /** The lease that those need, in ms; 0 leaves the expiry unchanged. */
+  readonly remainingMs: number;
 }
 
 /** A lock that is passed on within this process before Redis knows. */
@@ -141,6 +152,12 @@ export class Ownership implements Charge, Due {
   rollbacks = 0;
   #idle: DeferredPromise<void> | undefined;
   #releases = 0;
+  /** How many commands have begun. */
+  #begun = 0;
+  /** The number of the last one that a caller wanted: an undo changes nothing that anybody counts on. */
+  #lastChange = 0;
+  /** When a command ended that has freed it, or may have (monotonic). */
+  #freedAt = -Infinity;
   #released: DeferredPromise<void> | undefined;
 
   constructor(identity: OwnershipIdentity) {
@@ -213,7 +230,7 @@ export class Ownership implements Charge, Due {
    * left. Otherwise Redis would keep these holds until the end of a longer lease, that of the released hold. A hold that
    * is left to expire counts until its lease ends.
    */
-  remainder(): { readonly left: number; readonly remainingMs: number } {
+  remainder(): Remainder {
     if (this.holds.length === 0) return NOTHING;
     const now = performance.now();
     const remainingMs = this.remainingMs(now);
@@ -236,7 +253,7 @@ export class Ownership implements Charge, Due {
    * its reply is late, and would then also release what the acquisition has just acquired.
    */
   get releasing(): boolean {
-    return this.#releases > 0 || this.overlapping?.some((other) => other.#releases > 0) === true;
+    return this.#releases > 0 || this.othersRelease;
   }
 
   /** Whether an acquisition is under way of it, or of one that shares a value with it. */
@@ -247,6 +264,50 @@ export class Ownership implements Charge, Due {
   /** Whether it has no holds, and no acquisition, release or rollback of it is under way. */
   get unused(): boolean {
     return this.holds.length === 0 && !this.acquiring && this.#releases === 0 && this.rollbacks === 0;
+  }
+
+  /**
+   * A command of it begins.
+   * @param isChange - `false`: an undo, which is sent for no caller
+   */
+  begin(sendRecord: SendRecord, isChange: boolean): OwnerCommand {
+    const isAlone = !this.releasing;
+    this.beginRelease();
+    const number = ++this.#begun;
+    if (isChange) this.#lastChange = number;
+    return new OwnerCommand(this, sendRecord, number, isAlone);
+  }
+
+  /**
+   * It has ended.
+   * @param mayHaveRun - whether it did what it was to do, or may have
+   */
+  end(command: OwnerCommand, mayHaveRun: boolean): void {
+    if (mayHaveRun && command.leftNone) {
+      this.#freedAt = performance.now();
+      this.overlapping?.forEach((other) => (other.#freedAt = this.#freedAt));
+    }
+    this.endRelease();
+  }
+
+  /** Whether a command that a caller wanted has begun since this one. */
+  hasChangedSince({ number }: OwnerCommand): boolean {
+    return this.#lastChange !== number;
+  }
+
+  /** Whether any other command was under way beside this one. */
+  hadOthersBeside({ number, isAlone }: OwnerCommand): boolean {
+    return !isAlone || this.#begun !== number;
+  }
+
+  /** Whether another command that was under way beside this one has freed the lock, or may have. */
+  wasFreedBeside({ begunAt }: OwnerCommand): boolean {
+    return this.#freedAt >= begunAt;
+  }
+
+  /** Whether a release is under way of one that shares a value with it. */
+  get othersRelease(): boolean {
+    return this.overlapping?.some((other) => other.#releases > 0) === true;
   }
 
   /** Call before a release is sent. */
@@ -288,6 +349,39 @@ export class Ownership implements Charge, Due {
     if (this.releasing) return;
     this.#released?.resolve();
     this.#released = undefined;
+  }
+}
+
+/**
+ * A command that leaves so many holds of an owner as there are when it is written, with the lease that those need: a
+ * release, another lease, an undo. Several of them may be under way at once. They are written to one connection, so
+ * the last one carries what is true, whichever of them had to be sent again.
+ */
+export class OwnerCommand {
+  readonly ownership: Ownership;
+  readonly sendRecord: SendRecord;
+  /** Its number among the commands of its owner. */
+  readonly number: number;
+  /** Whether no other one was under way when it began. */
+  readonly isAlone: boolean;
+  /** Monotonic. */
+  readonly begunAt = performance.now();
+  /** Whether it was written to leave no hold. */
+  leftNone = false;
+
+  constructor(ownership: Ownership, sendRecord: SendRecord, number: number, isAlone: boolean) {
+    this.ownership = ownership;
+    this.sendRecord = sendRecord;
+    this.number = number;
+    this.isAlone = isAlone;
+  }
+
+  /** What it leaves, if it is written now. Of a lock that is passed on, Redis has a hold under its owner's name. */
+  leaves(): Remainder {
+    const { ownership } = this;
+    const remainder = ownership.passing === undefined ? ownership.remainder() : AS_IT_IS;
+    if (remainder.left === 0) this.leftNone = true;
+    return remainder;
   }
 }
 

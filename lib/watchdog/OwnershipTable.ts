@@ -7,12 +7,14 @@ import { Listeners } from '../util/listeners';
 import { WRITER } from '../util/names';
 import { runOutside } from '../util/outside';
 import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
-import { endsUndo, Leftovers, type Why } from '../acquire/Rollback';
+import { endsUndo, Leftovers, mayHaveRun, type Why } from '../acquire/Rollback';
+import type { ReleaseReply } from '../scripts/replies';
 import {
   OwnedValues,
   confirmedUntil,
   type GroupValues,
   type Hold,
+  type OwnerCommand,
   type Ownership,
   type OwnershipIdentity,
   ownershipKey,
@@ -28,16 +30,16 @@ export interface LockLost {
 /** How a hold ends by a command of its owner: a release, a hand-over, or `detach`. */
 export interface Ending<R> {
   /** Sends the command. */
-  readonly send: (record: SendRecord) => Promise<R>;
+  readonly send: (command: OwnerCommand) => Promise<R>;
   /**
    * Undoes in the background what the command may have left.
    * @param sent - its record, if it was sent
    */
   readonly undo?: (why: Why, sent: SendRecord | undefined) => void;
   /** It has failed. */
-  readonly failed?: (error: unknown, record: SendRecord) => void;
+  readonly failed?: (error: unknown, command: OwnerCommand) => void;
   /** Redis has answered. @throws if the hold was gone */
-  readonly answered: (reply: R, record: SendRecord) => void;
+  readonly answered: (reply: R, command: OwnerCommand) => void | Promise<void>;
 }
 
 /**
@@ -149,35 +151,39 @@ export class OwnershipTable {
    * @param hold - one of the ownership; `undefined`: all holds stay, and only what Redis has of them changes
    * @throws what `send` and `answered` throw
    */
-  async end<R>(
+  async end<R extends ReleaseReply | boolean>(
     ownership: Ownership,
     hold: Hold | undefined,
     { send, undo, failed, answered }: Ending<R>,
   ): Promise<void> {
     const record = newSendRecord();
+    let ran = true;
     // Before the hold is removed: the next acquisition of this thread waits for the command.
-    ownership.beginRelease();
+    const command = ownership.begin(record, true);
     if (hold !== undefined) this.release(ownership, hold);
     let reply: R;
     try {
-      const sent = send(record);
+      const sent = send(command);
       // In the same turn as the send: the hold must not be renewed any more, whatever happens to the command. After the
       // send, so that the server works meanwhile.
       if (hold !== undefined) this.update(ownership);
       reply = await sent;
+      ran = hasRun(reply, record);
       if (record.unconfirmed === true) undo?.('unconfirmed', record);
     } catch (error) {
+      ran = mayHaveRun(error);
       // No caller owns the hold any more, whatever the error. What is passed on is undone by its relay. A command that was
       // never sent will not run later: only the hold is left, and the undo may use any connection.
       if (!endsUndo(error) && !record.cancelled) undo?.('released', record.sends === 0 ? undefined : record);
-      failed?.(error, record);
+      failed?.(error, command);
       if (hold?.released === true) hold.trace?.released(error);
       throw error;
     } finally {
-      ownership.endRelease();
+      ownership.end(command, ran);
       this.tidy(ownership);
     }
-    answered(reply, record);
+    const judging = answered(reply, command);
+    if (judging !== undefined) await judging;
     hold?.trace?.released();
   }
 
@@ -404,6 +410,11 @@ export class OwnershipTable {
       this.#listeners.tell({ name, threadId, cause });
     });
   }
+}
+
+/** Whether a command that was answered so did what it was to do; if it was sent twice, the first run may have. */
+export function hasRun(reply: ReleaseReply | boolean, { sends }: SendRecord): boolean {
+  return sends > 1 || typeof reply === 'boolean' || reply.kind !== 'notHeld';
 }
 
 /** The signal of a hold. Made when it is first read: most holds are short, and their signal is not used. */

@@ -57,4 +57,29 @@ describe('an unlock under way', function () {
       await gone(direct, lock.name);
     });
   }
+
+  it('a repeat of one carries what is true by then: a lease set beside it stays', async () => {
+    const { direct } = scene;
+    const redisson = client(scene.url);
+    const reads = Array.from({ length: 8 }, () => redisson.getReadWriteLock(uniqueName('lock')).readLock());
+    await warmUp(redisson.getLock(uniqueName('lock')));
+    const take = { threadId: 1, leaseTime: 3_000 };
+    const outer = await Promise.all(reads.map((lock) => lock.acquire(take)));
+    const inner = await Promise.all(reads.map((lock) => lock.acquire(take)));
+    await direct.config('SET', 'min-replicas-to-write', '1');
+    setTimeout(() => void direct.config('SET', 'min-replicas-to-write', '0'), 200);
+    const done = reads.map(async (_, i) => {
+      await sleep(3 * i);
+      const unlock = inner[i]!.unlock();
+      await sleep(80);
+      await Promise.all([unlock, outer[i]!.extend(60_000)]);
+    });
+    await Promise.all(done);
+    for (const [i, { name }] of reads.entries()) {
+      expect(await direct.pttl(name), name).to.be.at.least(outer[i]!.remainingLeaseMs - 5);
+      expect(outer[i]!.remainingLeaseMs).to.be.above(50_000);
+      await outer[i]!.unlock();
+      await gone(direct, name);
+    }
+  });
 });

@@ -190,6 +190,7 @@ export const EDGES: Edges = {
     'thread',
     'types:api',
     'types:connection/pubsub',
+    'types:scripts',
     'types:telemetry',
     'types:waiters',
     'util',

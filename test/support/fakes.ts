@@ -1,6 +1,6 @@
 import { laterTurn } from '../../lib/util/timing';
 import pDefer, { type DeferredPromise } from 'p-defer';
-import type { CommandExecutor, RunOptions } from '../../lib/connection/pending/CommandExecutor';
+import type { CommandExecutor, Fresh, RunOptions } from '../../lib/connection/pending/CommandExecutor';
 import type { Subscriber, SubscriberEvents } from '../../lib/connection/pubsub/Subscriber';
 import { ConnectionError, ShutdownError } from '../../lib/errors';
 import type { Script, ScriptArg } from '../../lib/scripts/Script';
@@ -14,10 +14,18 @@ export interface SentCommand {
   readonly args: Readonly<Record<string, string>>;
 }
 
-interface Call {
+interface Writing {
   readonly command: SentCommand;
-  readonly options: RunOptions | undefined;
   readonly execute: () => unknown;
+}
+
+interface Call {
+  readonly name: string;
+  readonly options: RunOptions | undefined;
+  /** What it is now: asked at each writing. */
+  readonly compose: () => Writing;
+  /** As it was last written. */
+  written?: Writing;
   readonly reply: DeferredPromise<unknown>;
   answer?: () => void;
 }
@@ -51,6 +59,9 @@ export class FakeExecutor implements CommandExecutor {
   readonly #traps: Trap[] = [];
   /** Commands whose next reply is lost; whether they run before. */
   readonly #resent = new Map<string, boolean>();
+  /** The names of commands that are refused for now, and those that were. */
+  #refusing: readonly string[] = [];
+  readonly #refused: Call[] = [];
   #mode: 'up' | 'muted' | 'frozen' | 'down' = 'up';
   #closed = false;
 
@@ -121,21 +132,25 @@ export class FakeExecutor implements CommandExecutor {
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: Readonly<Record<K, string>>,
-    args: Readonly<Record<A, ScriptArg>>,
+    args: Fresh<Readonly<Record<A, ScriptArg>>>,
     options?: RunOptions,
   ): Promise<R> {
     const names = [...script.keys.map((key) => keys[key]), ...(options?.moreKeys ?? [])];
-    const named = Object.fromEntries(script.args.map((arg) => [arg, String(args[arg])]));
-    const more = (options?.moreArgs ?? []).map(String);
-    const command = { name: script.name, keys: names, args: named };
-    const execute = () => this.redis.run(script.name, names, named, more);
-    return this.#start(command, options, execute).then((reply) => script.decode(reply));
+    const compose = (): Writing => {
+      const given = typeof args === 'function' ? args() : args;
+      const named = Object.fromEntries(script.args.map((arg) => [arg, String(given[arg])]));
+      const moreArgs = typeof options?.moreArgs === 'function' ? options.moreArgs() : options?.moreArgs;
+      const more = (moreArgs ?? []).map(String);
+      const command = { name: script.name, keys: names, args: named };
+      return { command, execute: () => this.redis.run(script.name, names, named, more) };
+    };
+    return this.#start(script.name, options, compose).then((reply) => script.decode(reply));
   }
 
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown> {
     const texts = args.map(String);
     const sent = { name: command, keys: texts, args: {} };
-    return this.#start(sent, options, () => this.redis.call(command, texts));
+    return this.#start(command, options, () => ({ command: sent, execute: () => this.redis.call(command, texts) }));
   }
 
   outage(_key: string, what: string): ConnectionError | undefined {
@@ -149,12 +164,30 @@ export class FakeExecutor implements CommandExecutor {
   async close(): Promise<void> {
     this.#closed = true;
     const open = [...this.#unwritten.splice(0), ...this.#unexecuted.splice(0), ...this.#unanswered.splice(0)];
-    for (const pending of open) pending.reply.reject(new ShutdownError(pending.command.name));
+    for (const pending of open) pending.reply.reject(new ShutdownError(pending.name));
   }
 
-  #start(command: SentCommand, options: RunOptions | undefined, execute: () => unknown): Promise<unknown> {
-    const pending: Call = { command, options, execute, reply: pDefer() };
-    if (this.#closed) pending.reply.reject(new ShutdownError(command.name));
+  /** From now on the server refuses commands of these names, so that they wait to be written again: {@link serve}. */
+  refuse(...names: readonly string[]): void {
+    this.#refusing = names;
+  }
+
+  /**
+   * It serves them again.
+   * @param order - those that it has refused, in the order in which they are written again; the others go on waiting.
+   * @default as they came
+   */
+  serve(order?: readonly number[]): void {
+    this.#refusing = [];
+    const calls = this.#refused.splice(0);
+    const served = order?.map((i) => calls[i]!) ?? calls;
+    this.#refused.push(...calls.filter((one) => !served.includes(one)));
+    for (const pending of served) this.#write(pending);
+  }
+
+  #start(name: string, options: RunOptions | undefined, compose: () => Writing): Promise<unknown> {
+    const pending: Call = { name, options, compose, reply: pDefer() };
+    if (this.#closed) pending.reply.reject(new ShutdownError(name));
     else this.#write(pending);
     return pending.reply.promise;
   }
@@ -164,16 +197,21 @@ export class FakeExecutor implements CommandExecutor {
       this.#unwritten.push(pending);
       return;
     }
+    pending.written = pending.compose();
+    if (this.#refusing.includes(pending.name)) {
+      this.#refused.push(pending);
+      return;
+    }
     const sendRecord = pending.options?.sendRecord;
     if (sendRecord !== undefined) {
       sendRecord.sends += 1;
       sendRecord.connectionNumber = this.connectionNumber;
       sendRecord.sentAt ??= performance.now();
     }
-    this.sent.push(pending.command);
-    const runs = this.#resent.get(pending.command.name);
-    if (this.#resent.delete(pending.command.name)) {
-      if (runs === true) pending.execute();
+    this.sent.push(pending.written.command);
+    const runs = this.#resent.get(pending.name);
+    if (this.#resent.delete(pending.name)) {
+      if (runs === true) pending.written.execute();
       return this.#write(pending);
     }
     if (this.#mode === 'frozen') this.#unexecuted.push(pending);
@@ -187,9 +225,9 @@ export class FakeExecutor implements CommandExecutor {
   }
 
   #outcome(pending: Call): () => void {
-    const trap = this.#traps.find(({ name, times }) => name === pending.command.name && times > 0);
+    const trap = this.#traps.find(({ name, times }) => name === pending.name && times > 0);
     if (trap !== undefined) trap.times -= 1;
-    const reply = trap === undefined || trap.runs ? pending.execute() : undefined;
+    const reply = trap === undefined || trap.runs ? pending.written!.execute() : undefined;
     return () => {
       if (trap?.breaks === true) this.connectionNumber += 1;
       this.onReply?.();

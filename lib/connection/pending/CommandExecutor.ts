@@ -48,6 +48,9 @@ export function newCleanupRecord(): SendRecord {
   return { ...newSendRecord(), cleanup: true };
 }
 
+/** What may change before a command is sent, or until it is sent again: then it is asked for at each writing. */
+export type Fresh<T> = T | (() => T);
+
 /** The options of {@link CommandExecutor.run}. */
 export interface RunOptions<R = unknown> {
   /** The operation, for errors, e.g. `acquire lock 'a'`. @default the script's name */
@@ -65,7 +68,7 @@ export interface RunOptions<R = unknown> {
   /** KEYS beyond the named ones. */
   readonly moreKeys?: readonly string[];
   /** ARGV beyond the named ones. */
-  readonly moreArgs?: readonly ScriptArg[] | undefined;
+  readonly moreArgs?: Fresh<readonly ScriptArg[]> | undefined;
   readonly sendRecord?: SendRecord | undefined;
   /**
    * Receives the value of a script whose caller has got an error: the reply came after the command time-out, or no
@@ -83,13 +86,15 @@ export interface RunOptions<R = unknown> {
 export interface CommandExecutor {
   /**
    * Runs a script.
+   * @param args - a function is asked at each writing: so a command that had to wait, or is sent again, carries what is
+   *   true then
    * @throws ConnectionError, CommandTimeoutError (both say whether it may have run), CommandError (Redis' own error as
    *   `cause`), NoSyncedReplicasError, ShutdownError
    */
   run<K extends string, A extends string, R>(
     script: Script<K, A, R>,
     keys: Readonly<Record<K, string>>,
-    args: Readonly<Record<A, ScriptArg>>,
+    args: Fresh<Readonly<Record<A, ScriptArg>>>,
     options?: RunOptions<R>,
   ): Promise<R>;
 

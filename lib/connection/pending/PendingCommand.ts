@@ -15,7 +15,10 @@ type SentScript = Pick<Script<string, string, unknown>, 'name' | 'lua' | 'resend
 /** One command under way, see {@link Executor} for its states. Settles once. */
 export class PendingCommand implements ReplicaAck {
   commandName: string;
-  readonly args: ScriptArg[];
+  /** As they were last written. */
+  args: ScriptArg[];
+  /** Composes {@link args} for each writing. @default they stay as they are */
+  compose: (() => ScriptArg[]) | undefined;
   readonly key: string | undefined;
   readonly resend: Resend;
   /**
@@ -130,6 +133,13 @@ export class PendingCommand implements ReplicaAck {
     this.commandName = 'eval';
     this.args[0] = this.#script.lua;
     return true;
+  }
+
+  /** It is about to be written: its arguments become what is true now. */
+  refresh(): void {
+    if (this.compose === undefined) return;
+    this.args = this.compose();
+    if (this.commandName === 'eval') this.args[0] = this.#script!.lua;
   }
 
   /**

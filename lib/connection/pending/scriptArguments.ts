@@ -1,6 +1,6 @@
 import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../../scripts/Script';
 import type { PendingCommand } from './PendingCommand';
-import type { RunOptions } from './CommandExecutor';
+import type { Fresh, RunOptions } from './CommandExecutor';
 
 /**
  * The arguments of EVALSHA or EVAL: sha or text, number of keys, keys, args. Named ones become positions here and
@@ -9,18 +9,20 @@ import type { RunOptions } from './CommandExecutor';
 export function scriptArguments<K extends string, A extends string, R>(
   script: Script<K, A, R>,
   keys: Readonly<Record<K, string>>,
-  args: Readonly<Record<A, ScriptArg>>,
+  args: Fresh<Readonly<Record<A, ScriptArg>>>,
   options: RunOptions<R> | undefined,
 ): ScriptArg[] {
   const { realKeys, args: argNames, channels } = script;
+  const named = typeof args === 'function' ? args() : args;
+  const moreArgs = typeof options?.moreArgs === 'function' ? options.moreArgs() : options?.moreArgs;
   const flat: ScriptArg[] = [script.sha, 0];
   // By index: a wake-up runs this cold, and code that is not compiled yet pays for each step of an iterator.
   for (let i = 0; i < realKeys.length; i++) flat.push(keys[realKeys[i]!]);
   if (options?.moreKeys !== undefined) for (const key of options.moreKeys) flat.push(key);
   flat[1] = flat.length - 2;
-  for (let i = 0; i < argNames.length; i++) flat.push(args[argNames[i]!]);
+  for (let i = 0; i < argNames.length; i++) flat.push(named[argNames[i]!]);
   for (let i = 0; i < channels.length; i++) flat.push(keys[channels[i]!]);
-  if (options?.moreArgs !== undefined) for (const arg of options.moreArgs) flat.push(arg);
+  if (moreArgs !== undefined) for (const arg of moreArgs) flat.push(arg);
   return flat;
 }
 

@@ -10,7 +10,15 @@ import { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
-import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, waitKeyOf } from '../../watchdog/Ownership';
+import {
+  confirmedUntil,
+  type Hold,
+  holdForUnlock,
+  type OwnerCommand,
+  Ownership,
+  ownershipKey,
+  waitKeyOf,
+} from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
 import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
 import { releaseOrHandOver, wakeWaiters } from './handOver';
@@ -80,13 +88,17 @@ export class LockEngine {
    *   Redis, after which the release is retried in the background
    */
   release(threadId: number, hold?: Hold, around?: Scope): Promise<void> {
-    const { context, kind, name, rawName } = this;
-    const { ownerships, subscriptions } = context;
+    const { context, kind } = this;
+    const { ownerships } = context;
     const identity = this.#identify(threadId);
-    const { key, owner } = identity;
+    const { key } = identity;
     const ownership = ownerships.get(key);
     if (hold !== undefined && ownership?.holds.includes(hold) !== true) return Promise.resolve();
     const free = ownership === undefined || ownership.holds.length === 0;
+    if (!free && ownership.othersRelease) {
+      // Which of two commands has freed a value that both cover would not be known.
+      return ownership.whenReleased().then(() => this.release(threadId, hold, around));
+    }
     if (ownership?.unsettled === true) {
       if (free) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
       // Checked again after each pause: the thread may have begun another acquisition meanwhile.
@@ -98,34 +110,51 @@ export class LockEngine {
     const heldUntil = ownership.deadline;
     const inTime = heldUntil > performance.now();
     return ownerships.end<ReleaseReply>(ownership, chosen, {
-      send: (sendRecord) => {
-        const { left, remainingMs } = ownership.remainder();
-        return releaseOrHandOver(context, kind, { ownership, left, remainingMs, sendRecord }, ownership.deadline);
-      },
+      send: (command) => releaseOrHandOver(context, kind, command, ownership.deadline),
       undo: (why, sent) => {
         if (why === 'unconfirmed') this.#undo(ownership, leaseOf(chosen), sent, why);
         else this.#undoRelease(ownership, chosen, sent);
       },
       failed: () => wakeWaiters(context, kind, ownership),
-      answered: (reply, { sends }) => {
-        this.keepLease(ownership);
-        if (reply.kind === 'released') {
-          if (reply.unheard === true) context.warnUnheard(name);
-          // Not for a kind with a queue in Redis, which has its own order.
-          if (reply.receivers > 0 && kind.abandon === undefined) {
-            subscriptions.released(kind.channelOf(rawName, owner), identity.waitKey, reply.receivers);
-          }
-        }
-        // If it was sent twice in time, "not held" means that the first send released it.
-        if (reply.kind !== 'notHeld' || (inTime && sends > 1)) return;
-        wakeWaiters(context, kind, ownership);
-        // Its lease ended while Redis refused the release, or did not get it: no caller worked under it any more.
-        if (inTime && performance.now() >= heldUntil && ownership.holds.length === 0) return;
-        const why = 'the release found it gone (expired or deleted)';
-        ownerships.lose([{ ownership, holds: [...ownership.holds, chosen], why, gone: reply.gone, how: 'released' }]);
-        throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+      answered: (reply, command) => {
+        if (reply.kind !== 'notHeld') return this.#left(command, reply);
+        const { gone } = reply;
+        const isFree = inTime && ownership.holds.length === 0;
+        // If it was sent twice, "not held" means that the first send released it; or another command did, which carried
+        // the same.
+        const isReleased = (): boolean => command.sendRecord.sends > 1 || ownership.wasFreedBeside(command);
+        const judge = (): void => {
+          if (isFree && isReleased()) return;
+          wakeWaiters(context, kind, ownership);
+          // Its lease ended while Redis refused the release, or did not get it: no caller worked under it any more.
+          if (isFree && performance.now() >= heldUntil) return;
+          const why = 'the release found it gone (expired or deleted)';
+          ownerships.lose([{ ownership, holds: [...ownership.holds, chosen], why, gone, how: 'released' }]);
+          throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
+        };
+        // One that is still under way may have done it.
+        if (isFree && !isReleased() && ownership.releasing) return ownership.whenReleased().then(judge);
+        return judge();
       },
     });
+  }
+
+  /** Redis has answered a command of an owner, and has not found the lock gone. */
+  #left(command: OwnerCommand, reply: ReleaseReply): void {
+    const { kind, rawName, name, context } = this;
+    const { ownership, sendRecord, begunAt } = command;
+    this.keepLease(ownership);
+    if (reply.kind === 'released') {
+      if (reply.unheard === true) context.warnUnheard(name);
+      // Not for a kind with a queue in Redis, which has its own order.
+      if (reply.receivers > 0 && kind.abandon === undefined) {
+        const channel = kind.channelOf(rawName, ownership.owner);
+        context.subscriptions.released(channel, ownership.waitKey, reply.receivers);
+      }
+    }
+    // An earlier command says nothing of what a later one changes.
+    if (reply.kind !== 'kept' || ownership.holds.length === 0 || ownership.hasChangedSince(command)) return;
+    context.ownerships.confirm(ownership, ownership.keptUntil(sendRecord.sentAt ?? begunAt));
   }
 
   /**
@@ -140,7 +169,8 @@ export class LockEngine {
     const { kind, context } = this;
     const { ownerships } = context;
     let ownership = this.ownershipOf(threadId);
-    while ((ownership?.unsettled === true || ownership?.passing !== undefined) && ownership.holds.includes(hold)) {
+    const mustWait = (one: Ownership): boolean => one.unsettled || one.passing !== undefined || one.othersRelease;
+    while (ownership !== undefined && mustWait(ownership) && ownership.holds.includes(hold)) {
       await (ownership.unsettled ? ownership.whenIdle() : ownership.whenReleased());
       ownership = this.ownershipOf(threadId);
     }
@@ -152,26 +182,20 @@ export class LockEngine {
     // Set before anything is sent: a renewal sent after the command would undo it.
     ownerships.setLease(own, hold, leaseMs, leaseMs === NO_LEASE ? Infinity : confirmedUntil(sentAt, leaseMs));
     if (leaseMs === NO_LEASE && (hold.maxStallMs ?? 0) > 0) context.threadStarter.use();
-    const remainingMs = Math.max(leaseMs, own.remainingMs(sentAt));
     // A release that leaves all holds; like any other release, it must not be repeated after an acquisition.
     await ownerships.end<ReleaseReply>(own, undefined, {
-      send: (sendRecord) => {
-        const left = own.holds.length;
-        return kind.release({ ownership: own, left, remainingMs, sendRecord });
-      },
-      failed: (error) => {
-        if (mayHaveRun(error) || !own.holds.includes(hold)) return;
+      send: (command) => kind.release(command),
+      failed: (error, command) => {
+        // Another command may have carried it.
+        if (mayHaveRun(error) || !own.live.includes(hold) || own.hadOthersBeside(command)) return;
         ownerships.setLease(own, hold, leaseBefore, endBefore);
         ownerships.confirm(own, deadline);
       },
-      answered: (reply) => {
-        if (reply.kind === 'notHeld') {
-          gone?.();
-          const why = 'it was gone when its lease was set (expired or deleted)';
-          return ownerships.lose([{ ownership: own, why, gone: reply.gone }]);
-        }
-        this.keepLease(own);
-        ownerships.confirm(own, Math.min(own.leaseEnd, confirmedUntil(sentAt, remainingMs)));
+      answered: (reply, command) => {
+        if (reply.kind !== 'notHeld') return this.#left(command, reply);
+        gone?.();
+        const why = 'it was gone when its lease was set (expired or deleted)';
+        ownerships.lose([{ ownership: own, why, gone: reply.gone }]);
       },
     });
     return own.live.includes(hold);
@@ -187,7 +211,7 @@ export class LockEngine {
     const ownership = this.ownershipOf(threadId);
     if (ownership === undefined || ownership.holds.length === 0) return;
     const giving = context.ownerships.end<ReleaseReply>(ownership, ownership.holds[0], {
-      send: (sendRecord) => kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord),
+      send: ({ sendRecord }) => kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord),
       undo: (why, sent) => undo({ ownership, kind, sent, leaseMs, from }, why, context),
       answered: () => undefined,
     });
@@ -278,9 +302,9 @@ export class LockEngine {
       return this.release(threadId);
     }
     return context.ownerships.end<ReleaseReply>(ownership, undefined, {
-      send: async (sendRecord) => {
-        const left = Math.max(0, (await kind.holdCount(identity, owner)) - 1);
-        return releaseOrHandOver(context, kind, { ownership, left, remainingMs: 0, sendRecord }, Infinity);
+      send: async ({ sendRecord }) => {
+        const remainder = { left: Math.max(0, (await kind.holdCount(identity, owner)) - 1), remainingMs: 0 };
+        return releaseOrHandOver(context, kind, { ownership, sendRecord, leaves: () => remainder }, Infinity);
       },
       undo: (why, sent) => {
         const leaseMs = Math.max(context.settings.lockWatchdogTimeout, context.ownerships.leftoverMs(ownership));

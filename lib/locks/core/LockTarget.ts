@@ -4,7 +4,8 @@ import type { CallingThread, LogicalThread, Scope } from '../../thread/threadSco
 import type { AcquireTrace } from '../../telemetry/tracing';
 import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
 import { Acquisition, type Attempt, type Target, type Wait } from '../../acquire/acquireWithin';
-import { type Why, LATE_MS, type Leftover } from '../../acquire/Rollback';
+import { type Why, LATE_MS, type Leftover, mayHaveRun } from '../../acquire/Rollback';
+import { hasRun } from '../../watchdog/OwnershipTable';
 import type { Waiter } from '../../waiters/WaitQueue';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { Heir, LockKind, AttemptRequest } from '../../kinds/Kind';
@@ -265,11 +266,23 @@ export function undo(
   const { ownership, kind, sent, leaseMs, from, waiter, waiterOnly = false, handOver } = unwanted;
   const waitMs = waiter?.acquisition.waitMs ?? 0;
   /** Sets the lease as well: a late re-entry may have set a longer one. */
-  const giveBack = (sendRecord: SendRecord): Promise<unknown> => {
-    const { left, remainingMs } = ownership.remainder();
-    return left === 0 && from !== undefined
-      ? kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord)
-      : kind.release({ ownership, left, remainingMs, sendRecord });
+  const giveBack = async (newRecord: () => SendRecord): Promise<void> => {
+    const sendRecord = newRecord();
+    const command = ownership.begin(sendRecord, false);
+    let ran = true;
+    try {
+      ran = hasRun(
+        await (from !== undefined && command.leaves().left === 0
+          ? kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord)
+          : kind.release(command)),
+        sendRecord,
+      );
+    } catch (error) {
+      ran = mayHaveRun(error);
+      throw error;
+    } finally {
+      ownership.end(command, ran);
+    }
   };
   const endRelease = (): void => {
     ownership.endRelease();
@@ -294,7 +307,7 @@ export function undo(
       ownership.beginRelease();
       try {
         const left = waiter && kind.abandon!(waiter, newRecord());
-        await Promise.all([left, waiterOnly ? undefined : giveBack(newRecord())]);
+        await Promise.all([left, waiterOnly ? undefined : giveBack(newRecord)]);
       } finally {
         endRelease();
       }

@@ -28,7 +28,7 @@ const MAX_PAUSE_MS = 1_000;
 /** The most pairs of values that are compared. */
 const MAX_COMPARED = 100;
 /** A hand-over passes one hold on: its release leaves none. */
-const FREE = { left: 0, remainingMs: 0 };
+const FREE: Pick<ReleaseRequest, 'leaves'> = { leaves: () => ({ left: 0, remainingMs: 0 }) };
 
 /**
  * Releases with one command: a plain unlock, or a hand-over to the next waiter of this process, the heir.
@@ -46,7 +46,7 @@ export function releaseOrHandOver(
   const { ownership } = request;
   if (ownership.passing !== undefined) return (ownership.passing as Relay).release(request);
   // A kind with a queue in Redis has its own order. A thread that has read under its own write lock still reads.
-  const mayHandOver = request.left === 0 && !subscriptions.idle && kind.abandon === undefined;
+  const mayHandOver = request.leaves().left === 0 && !subscriptions.idle && kind.abandon === undefined;
   if (!mayHandOver || context.ownerships.writerOf(ownership) !== undefined) return kind.release(request);
   const { rawName, waitKey, owner, confirmedAt } = ownership;
   const channel = kind.channelOf(rawName, owner);

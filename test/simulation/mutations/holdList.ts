@@ -43,8 +43,8 @@ export const HOLD_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/LockTarget.ts',
-        search: 'left === 0 && from !== undefined',
-        replace: 'left < 0 && from !== undefined',
+        search: 'from !== undefined && command.leaves().left === 0',
+        replace: 'from !== undefined && command.leaves().left < 0',
       },
     ],
   },

@@ -54,6 +54,27 @@ describe('Executor', () => {
   }
 
   describe('sends', () => {
+    it('what is true when it is written, each time: at first, again, and with the text of the script', async () => {
+      let value = 1;
+      const given = { moreArgs: () => [`more ${value}`] };
+      const outcome = new Outcome(executor.run(SCRIPTS.always, { name: 'a' }, () => ({ arg: `arg ${value}` }), given));
+      const expectWritten = (times: number): void => {
+        expect([link.sent.length, link.last.command]).to.deep.equal([times, 'eval']);
+        expect(link.last.args).to.deep.equal([SCRIPTS.always.lua, 1, 'a', `arg ${value}`, `more ${value}`]);
+      };
+      expectWritten(1);
+      value = 2;
+      await clock.tickAsync(TIMEOUT);
+      expectWritten(2);
+      value = 3;
+      link.last.reject(reply('LOADING'));
+      await clock.tickAsync(100);
+      expectWritten(3);
+      link.last.resolve(1);
+      await settle();
+      expect(outcome.state).to.equal('resolved');
+    });
+
     it('keys, arguments and channels in the order of the script', async () => {
       const one = script('always', { keys: ['name', 'channel'] as never });
       const keys = { name: 'a', channel: 'c' };

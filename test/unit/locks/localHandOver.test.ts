@@ -218,9 +218,9 @@ for (const values of [undefined, ['v'], ['v', 'w']]) {
         const second = await unlock(2);
         const cleanups: string[] = [];
         const { kind } = client;
-        client.executor.run = ((_: unknown, _keys: unknown, args: { owner: string }, options: never) => {
+        client.executor.run = ((_: unknown, _keys: unknown, args: () => { owner: string }, options: never) => {
           if ((options as { sendRecord?: { cleanup?: boolean } }).sendRecord?.cleanup === true)
-            cleanups.push(args.owner);
+            cleanups.push(args().owner);
           return Promise.resolve({ kind: 'released', receivers: 0 });
         }) as never;
         await client.shutdown();

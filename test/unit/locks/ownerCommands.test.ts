@@ -1,0 +1,170 @@
+import { expect } from 'chai';
+import type { SinonFakeTimers } from 'sinon';
+import { CommandError } from '../../../lib/errors';
+import type { LockHold } from '../../../lib/locks/LockHold';
+import { fakeClock, turn } from '../../support';
+import { FakeClient, mustHold, NAME, Outcome } from '../../support/fakeClient';
+
+const RELEASE = 'lock.release';
+const HAND_OVER = 'lock.handOver';
+
+/** The orders in which two commands that the server refuses for a while are written again. */
+const ORDERS = [
+  [0, 1],
+  [1, 0],
+] as const;
+
+describe('commands of one owner that are under way together', () => {
+  let clock: SinonFakeTimers;
+  let client: FakeClient;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    client = new FakeClient();
+  });
+
+  async function take(leaseTime?: number, threadId = 1): Promise<LockHold> {
+    return mustHold(await client.lock().takeHold(Infinity, { threadId, ...(leaseTime && { leaseTime }) }));
+  }
+
+  /** What they come to when the server refuses them for a while. */
+  async function refusedBoth(
+    order: readonly number[],
+    ...calls: readonly (() => Promise<unknown>)[]
+  ): Promise<string[]> {
+    client.executor.refuse(RELEASE, HAND_OVER);
+    const outcomes: Outcome<unknown>[] = [];
+    for (const call of calls) {
+      outcomes.push(new Outcome(call()));
+      await turn();
+    }
+    await clock.tickAsync(200);
+    client.executor.serve(order);
+    await turn();
+    return outcomes.map(({ state }) => state);
+  }
+
+  async function expectNothingLeft(): Promise<void> {
+    expect(client.redis.exists(NAME)).to.equal(false);
+    await clock.tickAsync(120_000);
+    expect([client.lost.length, client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0, 0]);
+  }
+
+  for (const order of ORDERS) {
+    const which = order[0] === 0 ? 'the first one first' : 'the second one first';
+
+    it(`two releases: both have released, ${which}`, async () => {
+      const [outer, inner] = [await take(), await take()];
+      expect(
+        await refusedBoth(
+          order,
+          () => inner.unlock(),
+          () => outer.unlock(),
+        ),
+      ).to.deep.equal(['resolved', 'resolved']);
+      await expectNothingLeft();
+    });
+
+    it(`a release and a longer lease: Redis keeps it for as long as its holder counts on it, ${which}`, async () => {
+      const [outer, inner] = [await take(5_000), await take(4_000)];
+      const states = await refusedBoth(
+        order,
+        () => inner.unlock(),
+        () => outer.extend(60_000),
+      );
+      expect(states).to.deep.equal(['resolved', 'resolved']);
+      expect(outer.remainingLeaseMs).to.be.within(59_000, client.redis.pttl(NAME));
+      await outer.unlock();
+      await expectNothingLeft();
+    });
+
+    it(`two leases, the second one shorter: its holder counts on that alone, ${which}`, async () => {
+      const hold = await take(5_000);
+      const states = await refusedBoth(
+        order,
+        () => hold.extend(60_000),
+        () => hold.extend(2_000),
+      );
+      expect(states).to.deep.equal(['resolved', 'resolved']);
+      expect(client.redis.pttl(NAME)).to.be.within(1_800, 2_000);
+      expect(hold.remainingLeaseMs).to.be.at.most(client.redis.pttl(NAME));
+      await hold.unlock();
+      await expectNothingLeft();
+    });
+
+    it(`a lease and the release of that hold: whichever comes first frees it, and the next one gets in, ${which}`, async () => {
+      const hold = await take(5_000);
+      const next = new Outcome(client.lock().takeHold(Infinity, { threadId: 2 }));
+      await turn();
+      const [extended, released] = await refusedBoth(
+        order,
+        () => hold.extend(60_000),
+        () => hold.unlock(),
+      );
+      expect([extended, released]).to.deep.equal(['rejected', 'resolved']);
+      expect(client.redis.owners(NAME)).to.deep.equal([client.owner(2)]);
+      await mustHold(next.value).unlock();
+      await expectNothingLeft();
+    });
+  }
+
+  it('a lease that a release has carried stays, although its own command was refused for good', async () => {
+    const [outer, inner] = [await take(5_000), await take(4_000)];
+    client.executor.fail(RELEASE, new CommandError('extend', new Error('OOM command not allowed')));
+    const extended = new Outcome(outer.extend(60_000));
+    const released = new Outcome(inner.unlock());
+    await turn();
+    expect([extended.state, released.state]).to.deep.equal(['rejected', 'resolved']);
+    expect(outer.remainingLeaseMs).to.be.within(59_000, client.redis.pttl(NAME));
+    await outer.unlock();
+    await expectNothingLeft();
+  });
+
+  it('a release that finds the lock gone waits for the one beside it, and is a loss if nobody has released it', async () => {
+    const [outer, inner] = [await take(), await take()];
+    client.executor.refuse(RELEASE);
+    const first = new Outcome(inner.unlock());
+    const second = new Outcome(outer.unlock());
+    await turn();
+    client.redis.delete(NAME);
+    client.executor.serve();
+    await turn();
+    expect([first.state, second.state]).to.deep.equal(['rejected', 'rejected']);
+    expect(client.lost).to.have.length(2);
+  });
+
+  it('sets of values of a group that overlap: all are released', async () => {
+    client = new FakeClient(undefined, {}, ['a', 'b']);
+    const other = client.lock(NAME, client.groupOf('b', 'c'));
+    for (const lock of [client.lock(), other]) await lock.lock(-1, undefined, 1);
+    client.executor.refuse('groupLock.release');
+    const unlocks = [client.lock(), other, client.lock()].map((lock) => new Outcome(lock.unlock(1)));
+    await turn();
+    client.executor.serve();
+    await turn();
+    expect(unlocks.map(({ state }) => state)).to.deep.equal(['resolved', 'resolved', 'rejected']);
+    await expectNothingLeft();
+  });
+
+  it('a release that waits does not free the lock under the one to whom it was passed on before Redis knew', async () => {
+    client = new FakeClient(undefined, { localHandOver: true });
+    const [outer, inner] = [await take(), await take()];
+    const next = new Outcome(client.lock().takeHold(Infinity, { threadId: 2 }));
+    await turn();
+    client.executor.refuse(RELEASE, HAND_OVER);
+    const released = new Outcome(inner.unlock());
+    await turn();
+    const passedOn = new Outcome(outer.unlock());
+    await turn();
+    expect(next.state, 'the next one is in').to.equal('resolved');
+    client.executor.serve([0]);
+    await turn();
+    expect(client.redis.owners(NAME), 'Redis has it for this process').to.deep.equal([client.owner(1)]);
+    client.executor.serve();
+    await turn();
+    expect(client.redis.owners(NAME)).to.deep.equal([client.owner(2)]);
+    expect([released.state, passedOn.state]).to.deep.equal(['resolved', 'resolved']);
+    await mustHold(next.value).unlock();
+    await expectNothingLeft();
+  });
+});
