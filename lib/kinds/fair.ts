@@ -1,4 +1,4 @@
-import { SHORTEN_LEASE } from '../scripts/shortenLease';
+import { LEAVE_HOLDS, SHORTEN_LEASE } from '../scripts/shortenLease';
 import {
   AHEAD_OF,
   CLAIM,
@@ -98,7 +98,7 @@ export const releaseFairLock = defineScript({
   name: 'fairLock.release',
   ...ENDS,
   args: ['message', 'owner', 'left', 'remaining', 'publish'],
-  lua: lua`${WAKE}${PURGE}${SHORTEN_LEASE}${QUEUE}
+  lua: lua`${WAKE}${PURGE}${SHORTEN_LEASE}${LEAVE_HOLDS}${QUEUE}
 local held = tonumber(redis.call('hget', name, owner))
 local free = not held and redis.call('exists', name) == 0
 purge(q, open(q, not free))
@@ -106,11 +106,8 @@ if not held then
   if free then wake(q) end
   return nil
 end
-local keep = tonumber(left)
-if keep > 0 then
-  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
-  if remaining ~= '0' and shortenLease(name, remaining) then wake(q) end
-  if held > keep then redis.call('hset', name, owner, keep) end
+if left ~= '0' then
+  if leaveHolds(name, owner, held, left, remaining) then wake(q) end
   return 0
 end
 redis.call('del', name)

@@ -93,11 +93,12 @@ if redis.call('hexists', name, owner) == 0 then
   if redis.call('pttl', name) < tonumber(lease) then redis.call('pexpire', name, lease) end
   return current
 end
+-- the lease comes first: see touch in shortenLease.ts
+redis.call('pexpire', name, lease)
 redis.call('incr', token)
 -- the heir goes in first: Redis deletes an empty hash, and sends an event for it
 redis.call('hset', name, heir, 1)
 redis.call('hdel', name, owner)
-redis.call('pexpire', name, lease)
 return redis.call('get', token)
 `,
   decode: (reply: unknown): ReleaseReply =>

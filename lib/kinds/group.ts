@@ -7,7 +7,7 @@ import {
   type ReleaseReply,
 } from '../scripts/replies';
 import { defineScript, lua, RENEWS, SERVER_TIME, type ScriptArg, TAKES } from '../scripts/Script';
-import { NOTICE_MS, TELL } from '../scripts/shortenLease';
+import { NOTICE_MS, TELL, TOUCH } from '../scripts/shortenLease';
 import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors';
 import { describe } from '../util/describe';
@@ -135,9 +135,9 @@ export const releaseValues = defineScript({
   resend: 'always',
   synced: true,
   lua: lua`
-${TELL}${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}${SERVER_TIME}
+${TELL}${TOUCH}${HOLDER_OF}${FORGET_HOLDER}${SET_TIME}${SERVER_TIME}
 local gone = {}
-local freed, shorter, longest = false, false, 0
+local freed, shorter, touched, longest = false, false, false, 0
 local at = moreArgs + 1
 while at <= #ARGV do
   local left, remaining = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
@@ -147,6 +147,8 @@ while at <= #ARGV do
     local held = holder == owner and ends >= now
     if not held then gone[#gone + 1] = value end
     if held and left > 0 then
+      if not touched then touch(name) end
+      touched = true
       local counter = value .. ':' .. owner .. ':lock_count'
       if (tonumber(redis.call('hget', name, counter)) or 0) > left then redis.call('hset', name, counter, left) end
       if remaining > 0 then
@@ -200,7 +202,7 @@ local repeated, ttl = handed == #ARGV - moreArgs, redis.call('pttl', name)
 if (#gone == 0 or repeated) and ttl >= 0 and ttl < tonumber(lease) then redis.call('pexpire', name, lease) end
 if repeated then return ${RELEASED_HANDED} end
 for _, value in ipairs(own) do
-  -- what goes comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+  -- what goes comes first: see touch in shortenLease.ts
   forgetHolder(name, value, owner)
   if #gone > 0 then
     redis.call('hdel', name, value)
@@ -269,7 +271,7 @@ for k = 1, #KEYS do
       if not extended then
         extended = true
         local ttl = redis.call('pttl', name)
-        -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+        -- the expiry comes first: see touch in shortenLease.ts
         if ttl ~= -1 then redis.call('pexpire', name, math.max(ttl, period)) end
       end
       local _, ends = holderOf(name, ARGV[i])

@@ -1,5 +1,5 @@
 import type { SynchronizerKind } from './Kind';
-import { defineIntegerScript } from './semaphore';
+import { defineIntegerScript, TOUCH_NUMBER } from './semaphore';
 import { decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
 import { latchWakeRule } from '../waiters/WaitQueue';
@@ -51,7 +51,7 @@ return 1
   }),
 
   /**
-   * Counts down by one. At zero the key is deleted and all waiters are notified; without a latch nothing happens.
+   * Counts down by one, also on a server without free memory. At zero the key is deleted and all waiters are notified; without a latch nothing happens.
    *
    * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
    */
@@ -60,9 +60,13 @@ return 1
     keys: ['name', 'channel'],
     args: ['message', 'publish'],
     resend: 'never',
-    lua: lua`
+    lua: lua`${TOUCH_NUMBER}
 if not redis.call('get', name) then return 0 end
-local count = redis.call('decr', name)
+local count = redis.pcall('decr', name)
+if type(count) == 'table' then
+  touch(name)
+  count = redis.call('decr', name)
+end
 if count > 0 then return count end
 redis.call('del', name)
 if count == 0 then tellAll(publish, channel, message) end

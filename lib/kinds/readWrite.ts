@@ -1,7 +1,7 @@
 import { lua, defineScript, RELEASES, RENEWS } from '../scripts/Script';
 import { prefixName, remembered, suffixName, WRITER } from '../util/names';
 import { decodeFlag, decodeFlags } from '../scripts/replies';
-import { SHORTEN_RW_LEASE, TELL_RELEASED, LEAVE_HOLDS } from '../scripts/shortenLease';
+import { LEAVE_HOLDS, SHORTEN_RW_LEASE, TELL_RELEASED, TOUCH } from '../scripts/shortenLease';
 import { ACQUIRES, defineForceReleaseScript, handOverLock, ownerName, USUAL } from './reentrant';
 import type { LockDescriptor } from './Kind';
 
@@ -141,7 +141,7 @@ export const releaseReadLock = defineScript({
   keys: ['name', 'channel', 'timeoutPrefix', 'keyPrefix'],
   ...RELEASES,
   lua: lua`
-${LONGEST_READ}${HELD_ASIDE}${TELL_RELEASED}${SHORTEN_RW_LEASE}
+${LONGEST_READ}${HELD_ASIDE}${TELL_RELEASED}${SHORTEN_RW_LEASE}${TOUCH}
 local mode = redis.call('hget', name, 'mode')
 if not mode then
   if redis.call('exists', name) == 0 then tell(publish, channel, message) end
@@ -152,7 +152,7 @@ if not held then return nil end
 local keep = tonumber(left)
 if held <= keep and remaining == '0' then return 0 end
 local aside = heldAside(name, owner)
--- deletions come first: a server without memory refuses HSET, but not behind a write that it has allowed
+if keep > 0 then touch(name) end
 for hold = math.max(keep, aside) + 1, held do redis.call('del', timeoutPrefix .. ':' .. hold) end
 if keep == 0 then redis.call('hdel', name, owner)
 elseif held > keep then redis.call('hset', name, owner, keep) end
@@ -216,7 +216,7 @@ return 0
 export const renewReadLocks = defineScript({
   name: 'readLock.renew',
   ...RENEWS,
-  lua: lua`
+  lua: lua`${TOUCH}
 local period = tonumber(lease)
 local result = {}
 for k = 1, #KEYS, 2 do
@@ -228,7 +228,9 @@ for k = 1, #KEYS, 2 do
   for hold = 1, alive and period > 0 and tonumber(count) or 0 do
     local key = KEYS[k + 1] .. ':' .. owner .. ':rwlock_timeout:' .. hold
     local ttl = redis.call('pttl', key)
-    if ttl == -2 then redis.call('set', key, '1', 'px', lease)
+    if ttl == -2 then
+      touch(name)
+      redis.call('set', key, '1', 'px', lease)
     elseif ttl < period then redis.call('pexpire', key, lease) end
   end
   if alive and period > 0 and redis.call('pttl', name) < period then redis.call('pexpire', name, lease) end

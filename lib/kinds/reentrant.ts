@@ -127,7 +127,7 @@ if redis.call('hexists', name, owner) == 0 then
   if redis.call('pttl', name) < tonumber(lease) then redis.call('pexpire', name, lease) end
   return ${RELEASED_HANDED}
 end
--- the lease comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+-- the lease comes first: see touch in shortenLease.ts
 redis.call('pexpire', name, lease)
 -- the heir goes in first: Redis deletes an empty hash, and sends an event for it
 redis.call('hset', name, heir, 1)

@@ -43,6 +43,18 @@ return integerText(name)
   });
 }
 
+/**
+ * `touch(name)`: a write that changes nothing. A server without free memory refuses a command that may need memory,
+ * unless the script has already written. So a script that gives back tries, touches if it is refused, and repeats it. Any
+ * other error occurs again.
+ */
+export const TOUCH_NUMBER = lua`
+local function touch(name)
+  local ttl = redis.call('pttl', name)
+  if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
+end
+`;
+
 /** The semaphore. */
 export const SEMAPHORE = {
   name: 'semaphore',
@@ -76,9 +88,7 @@ return 1
   }),
 
   /**
-   * Releases permits, also on a server without free memory. Such a server refuses a command that may need memory,
-   * unless the script has already written. So if INCRBY is refused, the script first makes a write that changes
-   * nothing, and repeats it. Any other error occurs again.
+   * Releases permits, also on a server without free memory ({@link TOUCH_NUMBER}).
    *
    * KEYS: name. Channels: channel. ARGV: permits (> 0), existing (1 = only if the semaphore exists), publish.
    * Output: the permits available now; nil = there is no semaphore.
@@ -87,12 +97,11 @@ return 1
     name: 'semaphore.release',
     ...COUNTS,
     args: ['permits', 'existing', 'publish'],
-    lua: lua`
+    lua: lua`${TOUCH_NUMBER}
 if existing == '1' and redis.call('exists', name) == 0 then return nil end
 local available = redis.pcall('incrby', name, permits)
 if type(available) == 'table' then
-  local ttl = redis.call('pttl', name)
-  if ttl < 0 then redis.call('persist', name) else redis.call('pexpire', name, math.max(ttl, 1)) end
+  touch(name)
   available = redis.call('incrby', name, permits)
 end
 tellAll(publish, channel, available)

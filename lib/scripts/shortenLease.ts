@@ -13,6 +13,15 @@ import { lua } from './Script';
 export const NOTICE_MS = 1000;
 
 /**
+ * `touch(name)`: a write that changes nothing, in the hash of a lock: no field has that name. A server without memory
+ * refuses HSET, SET, INCR and the like, but not behind a write that it has allowed. So each script that gives something
+ * back begins with such a one: this, a deletion or an expiry. A test runs them all on a full server.
+ */
+export const TOUCH = lua`
+local function touch(name) redis.call('hdel', name, '') end
+`;
+
+/**
  * `tell(publish, channel, message)`: publishes a wake-up message. Returns the number of subscribers that got it, -1 if
  * the user may not publish. A refusal must not stop the script: Redis does not roll back what a script has already
  * written.
@@ -66,9 +75,9 @@ export const SHORTEN_RW_LEASE = shortenLease(`ttl / 2 + ${NOTICE_MS}`);
  * `leaveHolds(name, owner, held, left, remaining)`: of an owner's holds, leaves so many, with a lease of `remaining` ms;
  * '0' leaves the lease unchanged. Returns whether waiters must be notified. Needs one of the two functions above.
  */
-export const LEAVE_HOLDS = lua`
+export const LEAVE_HOLDS = lua`${TOUCH}
 local function leaveHolds(name, owner, held, left, remaining)
-  -- the expiry comes first: a server without memory refuses HSET, but not behind a write that it has allowed
+  touch(name)
   local isNotice = tonumber(remaining) > 0 and shortenLease(name, remaining)
   if held > tonumber(left) then redis.call('hset', name, owner, left) end
   return isNotice

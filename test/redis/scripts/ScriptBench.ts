@@ -46,9 +46,9 @@ export class ScriptBench {
   }
 
   /** Opens a bench; it is cleaned up by {@link close}. */
-  static async open(prefix = 'script'): Promise<ScriptBench> {
-    const redis = trackClient(new Redis(redisUrl()));
-    const listener = trackClient(new Redis(redisUrl()));
+  static async open(prefix = 'script', url = redisUrl()): Promise<ScriptBench> {
+    const redis = trackClient(new Redis(url));
+    const listener = trackClient(new Redis(url));
     return new ScriptBench(uniqueName(prefix), redis, listener);
   }
 

@@ -5,34 +5,14 @@ import { lua } from '../../../lib/scripts/Script';
 import { slotOf } from '../../../lib/util/names';
 import { allScripts } from '../../../tools/scripts';
 import { monitor, redisUrl, trackClient } from '../../support';
-import { type Sample, NOW, SAMPLES, keyOf, moreArgsOf } from './samples';
-import { type ScriptBench, useBench } from './ScriptBench';
-
-function runSample(bench: ScriptBench, sample: Sample, name: string, resent = false) {
-  const { script, args, moreKeys } = sample;
-  bench.now = NOW;
-  const keys = Object.fromEntries(script.keys.map((role) => [role, keyOf(role, name)]));
-  return bench.run(script, keys, args, {
-    moreKeys: moreKeys?.(name) ?? [],
-    moreArgs: moreArgsOf(sample, name),
-    resent,
-  });
-}
-
-/** The name of the script, and which of its samples it is. */
-function titleOf(sample: Sample): string {
-  return `${sample.script.name} (${SAMPLES.filter(({ script }) => script === sample.script).indexOf(sample) + 1})`;
-}
+import { keyOf, layOut, runSample, SAMPLES, titleOf } from './samples';
+import { useBench } from './ScriptBench';
 
 /** Before a script: an index beyond what is passed is an error, and not nil. */
 const NO_OTHERS = lua`
 for label, given in pairs({KEYS = KEYS, ARGV = ARGV}) do
   setmetatable(given, {__index = function(_, i) error(label .. '[' .. tostring(i) .. '] is not passed') end})
 end`;
-
-async function layOut(bench: ScriptBench, { layout }: Sample, name: string): Promise<void> {
-  for (const [command, ...args] of layout(name)) await bench.redis.call(command, ...args);
-}
 
 describe('scripts', () => {
   const bench = useBench();

@@ -13,6 +13,7 @@ import { SEMAPHORE } from '../../../lib/kinds/semaphore';
 import * as spinLock from '../../../lib/kinds/spin';
 import * as writeLock from '../../../lib/kinds/readWrite';
 import { prefixName, suffixName } from '../../../lib/util/names';
+import type { ScriptBench } from './ScriptBench';
 
 /** A write command that lays data out. */
 export type Layout = readonly [command: string, key: string, ...args: (string | number)[]];
@@ -97,6 +98,11 @@ export function keyOf(role: string, name: string): string {
 
 const none = () => [];
 const held = (name: string): Layout[] => [['hset', name, OWNER, 1]];
+/** Two holds of one owner. */
+const twice = (name: string, owner = OWNER): Layout[] => [
+  ['hset', name, owner, 2],
+  ['pexpire', name, 60_000],
+];
 const number = (name: string): Layout[] => [['set', name, 3]];
 const fenced = (name: string): Layout[] => [...held(name), ['set', keyOf('token', name), 5]];
 /** A dead head, one whose claim is over, a patient waiter, one behind that may be of Java and has a claim. */
@@ -115,6 +121,12 @@ const reading = (name: string): Layout[] => [
 const writing = (name: string): Layout[] => [
   ['hset', name, 'mode', 'write', `${OWNER}:write`, 1, OWNER, 1],
   ['set', keyOf('hold', name), 1],
+];
+/** Two read holds of one owner, beside another reader; the key of the second one has expired. */
+const readingTwice = (name: string): Layout[] => [
+  ['hset', name, 'mode', 'read', OWNER, 2, 'uuid:2', 1],
+  ['set', keyOf('hold', name), 1, 'px', 60_000],
+  ['pexpire', name, 60_000],
 ];
 /** Two values that are ours, and one of another owner whose time is over. */
 const group = (name: string): Layout[] => [
@@ -149,6 +161,16 @@ function sample(
 }
 
 const WRITER = { args: { owner: `${OWNER}:write` } };
+const WRITER_NAME = WRITER.args.owner;
+/** A release that leaves a hold, with the lease as it is, and with another one; and one that only sets a lease. */
+const PARTLY = [
+  { left: 1, remaining: 0 },
+  { left: 1, remaining: 5_000 },
+  { left: 2, remaining: 5_000 },
+];
+/** The samples of such releases. */
+const partly = (script: unknown, layout: Sample['layout'], guarded = 'name', more: Sample['args'] = {}): Sample[] =>
+  PARTLY.map((args) => sample(script, layout, guarded, { args: { ...args, ...more } }));
 /** Of groups. */
 const WANTED = { moreArgs: [3, 1, 'a', 3, 1, 'b', 1, 1, 'c'] };
 const IDS = { moreArgs: [ID] };
@@ -159,6 +181,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(lock.acquireLock, none, 'name'),
   sample(lock.acquireLock, held, 'name', { args: { count: 2 } }),
   sample(lock.releaseLock, held, 'name'),
+  ...partly(lock.releaseLock, twice),
   sample(lock.handOverLock, held, 'name'),
   sample(lock.lockTimeToLive, held, 'name'),
   sample(lock.findHolds, held, '', { moreKeys: (name) => [name], moreArgs: [OWNER] }),
@@ -170,6 +193,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(fairLock.tryAcquireFairLock, queue, QUEUE),
   sample(fairLock.releaseFairLock, fair, QUEUE),
   sample(fairLock.releaseFairLock, queue, QUEUE),
+  ...partly(fairLock.releaseFairLock, (name) => [...twice(name), ...queue(name)], QUEUE),
   sample(fairLock.abandonFairLock, queue, QUEUE),
   sample(fairLock.forceReleaseFairLock, fair, QUEUE),
   sample(fairLock.checkFairTurn, queue, QUEUE, { args: { told: 0, client: '' } }),
@@ -180,19 +204,37 @@ export const SAMPLES: readonly Sample[] = [
   sample(readLock.acquireReadLock, none, 'name hold'),
   sample(readLock.acquireReadLock, reading, 'name hold'),
   sample(readLock.releaseReadLock, reading, 'name'),
+  ...partly(readLock.releaseReadLock, readingTwice),
   sample(readLock.forceReleaseReadLock, reading, 'name'),
   sample(readLock.isReadLocked, reading, 'name'),
-  sample(readLock.renewReadLocks, reading, '', {
-    moreKeys: (name) => [name, keyOf('keyPrefix', name)],
-    moreArgs: [OWNER],
-  }),
+  ...[reading, readingTwice].map((layout) =>
+    sample(readLock.renewReadLocks, layout, '', {
+      moreKeys: (name) => [name, keyOf('keyPrefix', name)],
+      moreArgs: [OWNER],
+    }),
+  ),
   sample(writeLock.acquireWriteLock, none, 'name', WRITER),
   sample(writeLock.releaseWriteLock, writing, 'name', WRITER),
+  sample(
+    writeLock.releaseWriteLock,
+    (name) => [...writing(name), ['pexpire', keyOf('hold', name), 60_000]],
+    'name',
+    WRITER,
+  ),
+  ...partly(
+    writeLock.releaseWriteLock,
+    (name) => [...twice(name, WRITER_NAME), ['hset', name, 'mode', 'write']],
+    'name',
+    WRITER.args,
+  ),
   sample(writeLock.forceReleaseWriteLock, writing, 'name', WRITER),
   sample(writeLock.isWriteLocked, writing, 'name'),
   sample(groupLock.acquireValues, none, 'name', { moreArgs: [1, 2, 'a', 'b'] }),
   sample(groupLock.acquireValues, group, 'name', WANTED),
   sample(groupLock.releaseValues, group, 'name', { moreArgs: [0, 0, 1, 'a', 1, 1_000, 1, 'b', 0, 0, 1, 'c'] }),
+  ...PARTLY.map(({ left, remaining }) =>
+    sample(groupLock.releaseValues, group, 'name', { moreArgs: [left, remaining, 2, ...VALUES] }),
+  ),
   sample(groupLock.handOverValues, group, 'name', { moreArgs: VALUES }),
   sample(groupLock.handOverValues, group, 'name', { moreArgs: [...VALUES, 'c'] }),
   sample(groupLock.forceReleaseValues, group, 'name', { moreArgs: VALUES }),
@@ -201,6 +243,7 @@ export const SAMPLES: readonly Sample[] = [
   sample(groupLock.areValuesLocked, group, 'name', { moreArgs: VALUES }),
   sample(groupLock.countValues, group, 'name', { moreArgs: VALUES }),
   sample(spinLock.releaseSpinLock, held, 'name'),
+  ...partly(spinLock.releaseSpinLock, twice),
   sample(spinLock.forceReleaseSpinLock, held, 'name'),
   sample(nonReentrantLock.acquireNonReentrantLock, none, 'name'),
   sample(nonReentrantLock.acquireNonReentrantFairLock, queue, QUEUE),
@@ -234,6 +277,29 @@ export const SAMPLES: readonly Sample[] = [
   { ...sample(peek.peekAtKeys, fair, ''), moreArgs: ['lock', 'queue', 'token', 'permits', 'x', 'x', 'x', 'x'] },
   sample(LATCH.trySetCount, none, 'name'),
   sample(LATCH.countDown, number, 'name'),
+  sample(LATCH.countDown, (name) => [['set', name, 1]], 'name'),
   sample(LATCH.getCount, number, 'name'),
   sample(LATCH.delete, number, 'name'),
 ];
+
+/** Runs it, as a later send of the same call where it is `resent`. */
+export function runSample(bench: ScriptBench, sample: Sample, name: string, resent = false) {
+  const { script, args, moreKeys } = sample;
+  bench.now = NOW;
+  const keys = Object.fromEntries(script.keys.map((role) => [role, keyOf(role, name)]));
+  return bench.run(script, keys, args, {
+    moreKeys: moreKeys?.(name) ?? [],
+    moreArgs: moreArgsOf(sample, name),
+    resent,
+  });
+}
+
+/** The name of the script, and which of its samples it is. */
+export function titleOf(sample: Sample): string {
+  return `${sample.script.name} (${SAMPLES.filter(({ script }) => script === sample.script).indexOf(sample) + 1})`;
+}
+
+/** Writes its data. */
+export async function layOut(bench: ScriptBench, { layout }: Sample, name: string): Promise<void> {
+  for (const [command, ...args] of layout(name)) await bench.redis.call(command, ...args);
+}
