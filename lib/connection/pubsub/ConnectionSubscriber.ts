@@ -62,11 +62,16 @@ export class ConnectionSubscriber implements Subscriber {
   readonly #connections = new Map<Redis, (() => void) | undefined>();
   /** Every channel with a listener, and the promise of its acknowledgement while one is awaited. */
   readonly #wanted = new Map<string, DeferredPromise<void> | undefined>();
+  /** What is to be sent at the end of this turn of the event loop. */
+  #collecting: 'subscribe' | 'unsubscribe' | undefined;
+  #collected: string[] = [];
   #ready: boolean;
   #closed = false;
   /** Whether a gap was reported, and its end was not yet. */
   #interrupted = false;
   #retry: NodeJS.Timeout | undefined;
+  /** The channels that are asked for again then. */
+  readonly #again = new Set<string>();
   #heartbeat: NodeJS.Timeout | undefined;
   /** What the server must answer, and by when. */
   #asked: Promise<unknown> | undefined;
@@ -107,7 +112,7 @@ export class ConnectionSubscriber implements Subscriber {
       this.events?.interrupted();
     });
     // ioredis 6: the server has dropped a channel whose slot it gave away. Asking again shows which, and where it is.
-    if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#restoreIn(0));
+    if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#askAgainIn(0, this.#wanted.keys()));
     redis.on('error', (error: Error) => {
       // The command connection reports everything else to the callers.
       if (error.message.startsWith(OUT_OF_STEP_TEXT)) redis.disconnect(true);
@@ -119,20 +124,36 @@ export class ConnectionSubscriber implements Subscriber {
     if (this.#closed) return Promise.reject(new ShutdownError());
     const waiting = this.#wanted.get(channel) ?? pDefer<void>();
     this.#wanted.set(channel, waiting);
-    runOutside(() => {
-      this.#heartbeat ??= setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref();
-      if (this.#ready) this.#mustAnswer(this.#send([channel]));
-    });
+    this.#heartbeat ??= runOutside(() =>
+      setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref(),
+    );
+    if (this.#ready) this.#collect('subscribe', channel);
     return waiting.promise;
   }
 
   unsubscribe(channel: string): void {
+    if (this.#ready) this.#collect('unsubscribe', channel);
     this.#forget(channel);
-    if (!this.#ready) return;
-    const send = (): Promise<unknown> =>
-      this.#sharded ? this.#redis.sunsubscribe(channel) : this.#redis.unsubscribe(channel);
-    runOutside(send).catch(() => undefined);
   }
+
+  /** The channels of a turn of the event loop are sent together, in the order in which they were decided. */
+  #collect(what: 'subscribe' | 'unsubscribe', channel: string): void {
+    if (this.#collecting !== what) this.#flush();
+    this.#collecting = what;
+    if (this.#collected.push(channel) === 1) process.nextTick(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    const channels = this.#collected;
+    if (channels.length === 0) return;
+    this.#collected = [];
+    // Closed since: what is wanted is subscribed when it is open again.
+    if (!this.#ready) return;
+    runOutside(() => {
+      if (this.#collecting === 'subscribe') this.#mustAnswer(this.#send(channels));
+      else for (const some of this.#chunks(channels)) this.#leave(some).catch(() => undefined);
+    });
+  };
 
   probe(): void {
     if (!this.#ready || this.#wanted.size === 0 || this.#asked !== undefined) return;
@@ -218,6 +239,8 @@ export class ConnectionSubscriber implements Subscriber {
     }
     const old = this.#redis;
     const gap = !this.#ready || this.#interrupted;
+    // Its answer is the one that callers wait for.
+    this.#flush();
     this.#redis = next;
     this.#handshake = handshake;
     this.#next = undefined;
@@ -248,18 +271,23 @@ export class ConnectionSubscriber implements Subscriber {
   #quiet(): void {
     clearTimeout(this.#retry);
     this.#retry = undefined;
+    this.#again.clear();
+    this.#collected = [];
     this.#expectNothing();
   }
 
-  #restoreIn(ms: number): void {
+  #askAgainIn(ms: number, channels: Iterable<string>): void {
+    for (const channel of channels) this.#again.add(channel);
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
-      if (this.#ready) this.#restore();
+      const again = [...this.#again].filter((channel) => this.#wanted.has(channel));
+      this.#again.clear();
+      if (this.#ready) this.#restore(again);
     }, ms).unref();
   }
 
-  #restore(): void {
-    if (this.#wanted.size > 0) void this.#send([...this.#wanted.keys()]).then((sent) => sent && this.#restored());
+  #restore(channels: readonly string[] = [...this.#wanted.keys()]): void {
+    if (channels.length > 0) void this.#send(channels).then((sent) => sent && this.#restored());
     else if (this.#interrupted) this.#restored();
   }
 
@@ -269,7 +297,7 @@ export class ConnectionSubscriber implements Subscriber {
   }
 
   /** @returns whether the connection held until all were answered */
-  async #send(channels: string[]): Promise<boolean> {
+  async #send(channels: readonly string[]): Promise<boolean> {
     const sent = this.#chunks(channels).map((some) => this.#settle(this.#ask(this.#redis, some), some));
     return (await Promise.all(sent)).every((held) => held);
   }
@@ -283,6 +311,10 @@ export class ConnectionSubscriber implements Subscriber {
     return this.#sharded ? redis.ssubscribe(...channels) : redis.subscribe(...channels);
   }
 
+  #leave(channels: readonly string[]): Promise<unknown> {
+    return this.#sharded ? this.#redis.sunsubscribe(...channels) : this.#redis.unsubscribe(...channels);
+  }
+
   async #settle(sent: Promise<unknown>, channels: readonly string[]): Promise<boolean> {
     const waiting = channels.map((channel) => this.#wanted.get(channel));
     try {
@@ -291,11 +323,19 @@ export class ConnectionSubscriber implements Subscriber {
       const failure = classify(error as Error);
       // The next `ready` subscribes what is still wanted.
       if (failure === 'lost' || failure === 'unsent') return false;
+      // The server refuses all for one that it refuses: it says which when each is asked for alone.
+      if (channels.length > 1 && failure !== 'unavailable') return this.#oneByOne(channels);
       channels.forEach((channel, i) => this.#failed(channel, waiting[i], error as Error, failure === 'unavailable'));
       return true;
     }
     channels.forEach((channel, i) => this.#live(channel, waiting[i]));
     return true;
+  }
+
+  async #oneByOne(channels: readonly string[]): Promise<boolean> {
+    const wanted = channels.filter((channel) => this.#wanted.has(channel));
+    const held = await Promise.all(wanted.map((one) => this.#settle(this.#ask(this.#redis, [one]), [one])));
+    return held.every((one) => one);
   }
 
   /**
@@ -316,7 +356,7 @@ export class ConnectionSubscriber implements Subscriber {
       this.#forget(channel);
       this.#options.moved?.(channel, error);
     } else if (forNow || waiting === undefined) {
-      this.#restoreIn(RETRY_MS);
+      this.#askAgainIn(RETRY_MS, [channel]);
     } else {
       this.#forget(channel);
       waiting.reject(new CommandError(`subscribe to channel '${channel}'`, driverError(error)));

@@ -84,6 +84,24 @@ describe('a blocked event loop', () => {
     await busy.unlock();
   });
 
+  it('is no reason to say that Redis did not subscribe a channel', async () => {
+    const names = Array.from({ length: 200 }, () => uniqueName());
+    const holds = await Promise.all(names.map((name) => client.getLock(name).acquire()));
+    const waiter = trackClient(Redisson.create({ url: redisUrl(), subscriptionTimeout: WAIT_MS }));
+    await waiter.ping();
+    const waits = names.map((name) => waiter.getLock(name).withLock(() => undefined));
+    const rejected: unknown[] = [];
+    for (const wait of waits) wait.catch((error: unknown) => rejected.push(error));
+    // Before the attempts are answered, before the channels are subscribed, and afterwards.
+    for (let i = 0; i < 4; i++) {
+      await turn();
+      stall(WAIT_MS + 50);
+    }
+    await Promise.all(holds.map((hold) => hold.unlock()));
+    await Promise.allSettled(waits);
+    expect(rejected).to.deep.equal([]);
+  });
+
   it('lets every unlock resolve that Redis has answered when a drain, or a shutdown without, ends', async () => {
     for (const options of [{ drain: 200 }, undefined]) {
       const closing = trackClient(Redisson.create(redisUrl()));

@@ -58,7 +58,8 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
       },
       {
         file: 'connection/pubsub/ConnectionSubscriber.ts',
-        search: "if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#restoreIn(0));",
+        search:
+          "if (this.#sharded) (redis as NodeJS.EventEmitter).on('moved', () => this.#askAgainIn(0, this.#wanted.keys()));",
         replace: '',
       },
     ],

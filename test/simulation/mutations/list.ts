@@ -292,8 +292,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'connection/pubsub/ConnectionSubscriber.ts',
-        search: 'if (this.#wanted.size > 0) void this.#send(',
-        replace: 'if (this.#wanted.size > 1e9) void this.#send(',
+        search: 'if (channels.length > 0) void this.#send(channels)',
+        replace: 'if (channels.length > 1e9) void this.#send(channels)',
       },
     ],
   },

@@ -44,12 +44,14 @@ describe('ConnectionSubscriber', () => {
     expect(connection.texts).to.deep.equal([]);
     connection.open();
     expect(connection.texts).to.deep.equal(['subscribe a']);
+    await settle();
     connection.answer();
     await settle();
     expect([early.state, gone.state]).to.deep.equal(['resolved', 'pending']);
     connection.emit('message', 'a', '0');
     expect(told).to.deep.equal(['restored', 'a=0']);
     subscriber.unsubscribe('a');
+    await settle();
     expect(connection.texts.at(-1)).to.equal('unsubscribe a');
     subscriber.close();
     expect(clock.countTimers()).to.equal(0);
@@ -59,15 +61,18 @@ describe('ConnectionSubscriber', () => {
     listen();
     connection.open();
     const live = new Outcome(subscriber.subscribe('a'));
+    await settle();
     connection.answer();
     await settle();
     const underWay = new Outcome(subscriber.subscribe('b'));
+    await settle();
     connection.break();
     await settle();
     expect([live.state, underWay.state, told]).to.deep.equal(['resolved', 'pending', ['interrupted']]);
     connection.open();
     expect(connection.texts.at(-1)).to.equal('subscribe a b');
     expect(told).to.deep.equal(['interrupted']);
+    await settle();
     connection.answer();
     await settle();
     expect([underWay.state, told]).to.deep.equal(['resolved', ['interrupted', 'restored']]);
@@ -79,10 +84,12 @@ describe('ConnectionSubscriber', () => {
     subscriber.subscribe('a').catch(() => undefined);
     subscriber.unsubscribe('a');
     const again = new Outcome(subscriber.subscribe('a'));
+    await settle();
     expect(connection.texts).to.deep.equal(['subscribe a', 'unsubscribe a', 'subscribe a']);
     connection.sent[0]!.resolve(1);
     await settle();
     expect(again.state).to.equal('pending');
+    await settle();
     connection.answer();
     await settle();
     expect(again.state).to.equal('resolved');
@@ -92,6 +99,7 @@ describe('ConnectionSubscriber', () => {
     listen();
     connection.open();
     subscriber.subscribe('a').catch(() => undefined);
+    await settle();
     connection.answer();
     await settle();
     connection.break();
@@ -123,12 +131,68 @@ describe('ConnectionSubscriber', () => {
     expect([told, connection.texts]).to.deep.equal([[], []]);
   });
 
+  it('subscribes and leaves the channels of a turn together, in the order in which that was decided', async () => {
+    listen();
+    connection.open();
+    const asked = ['a', 'b'].map((channel) => new Outcome(subscriber.subscribe(channel)));
+    expect(connection.texts).to.deep.equal([]);
+    await settle();
+    expect(connection.texts).to.deep.equal(['subscribe a b']);
+    connection.answer();
+    await settle();
+    expect(asked.map(({ state }) => state)).to.deep.equal(['resolved', 'resolved']);
+    for (const channel of ['a', 'b']) subscriber.unsubscribe(channel);
+    for (const channel of ['a', 'c']) void subscriber.subscribe(channel);
+    subscriber.unsubscribe('c');
+    await settle();
+    expect(connection.texts.slice(1)).to.deep.equal(['unsubscribe a b', 'subscribe a c', 'unsubscribe c']);
+  });
+
+  it('asks for each alone when the server refuses one of many: nobody else is refused', async () => {
+    listen();
+    connection.open();
+    const asked = ['a', 'b', 'c'].map((channel) => new Outcome(subscriber.subscribe(channel)));
+    await settle();
+    connection.sent[0]!.reject(reply('NOPERM no channels'));
+    await settle();
+    expect(connection.texts.slice(1)).to.deep.equal(['subscribe a', 'subscribe b', 'subscribe c']);
+    connection.sent[2]!.reject(reply('NOPERM no channels'));
+    connection.answer();
+    await settle();
+    expect(asked.map(({ state }) => state)).to.deep.equal(['resolved', 'rejected', 'resolved']);
+    expect(String(asked[1]!.error)).to.contain("channel 'b'");
+    // A live one that is refused on the way back alone is asked for again, alone.
+    connection.break();
+    connection.open();
+    connection.sent.at(-1)!.reject(reply('NOPERM no channels'));
+    await settle();
+    connection.sent.at(-2)!.reject(reply('NOPERM no channels'));
+    connection.answer();
+    await clock.tickAsync(200);
+    expect(connection.texts.slice(4)).to.deep.equal(['subscribe a c', 'subscribe a', 'subscribe c', 'subscribe a']);
+  });
+
+  it('forgets what was not sent when the connection breaks, and asks for it on the next', async () => {
+    listen();
+    connection.open();
+    const asked = new Outcome(subscriber.subscribe('a'));
+    connection.break();
+    connection.open();
+    await settle();
+    expect(connection.texts).to.deep.equal(['subscribe a']);
+    connection.answer();
+    await settle();
+    expect(asked.state).to.equal('resolved');
+  });
+
   it('rejects a subscription the server refuses, that one alone', async () => {
     listen();
     connection.open();
     const fine = new Outcome(subscriber.subscribe('a'));
+    await settle();
     connection.answer();
     const denied = new Outcome(subscriber.subscribe('b'));
+    await settle();
     connection.sent.at(-1)?.reject(reply('NOPERM no channels'));
     await settle();
     expect([fine.state, denied.state]).to.deep.equal(['resolved', 'rejected']);
@@ -141,13 +205,16 @@ describe('ConnectionSubscriber', () => {
     listen();
     connection.open();
     const first = new Outcome(subscriber.subscribe('a'));
+    await settle();
     const [refused] = connection.sent;
     subscriber.unsubscribe('a');
     const second = new Outcome(subscriber.subscribe('a'));
+    await settle();
     expect(connection.texts).to.deep.equal(['subscribe a', 'unsubscribe a', 'subscribe a']);
     refused!.reject(reply('NOPERM no channels'));
     await settle();
     expect([first.state, second.state]).to.deep.equal(['pending', 'pending']);
+    await settle();
     connection.answer();
     await settle();
     expect(second.state).to.equal('resolved');
@@ -157,15 +224,18 @@ describe('ConnectionSubscriber', () => {
     listen();
     connection.open();
     void subscriber.subscribe('a');
+    await settle();
     connection.answer();
     await settle();
     connection.break();
     connection.open();
+    await settle();
     connection.sent.at(-1)?.reject(reply('LOADING'));
     await settle();
     expect(told).to.deep.equal(['interrupted', 'restored']);
     await clock.tickAsync(200);
     expect(connection.texts).to.deep.equal(['subscribe a', 'subscribe a', 'subscribe a']);
+    await settle();
     connection.answer();
     await settle();
     expect(told.at(-1)).to.equal('restored');
@@ -176,6 +246,7 @@ describe('ConnectionSubscriber', () => {
       listen();
       connection.open();
       void subscriber.subscribe('a');
+      await settle();
       connection.answer();
       await settle();
     });
@@ -184,6 +255,7 @@ describe('ConnectionSubscriber', () => {
       for (let i = 1; i <= 3; i++) {
         await clock.tickAsync(3 * TIMEOUT);
         expect(connection.texts.filter((text) => text === 'ping').length).to.equal(i);
+        await settle();
         connection.answer();
         await settle();
       }
@@ -220,6 +292,7 @@ describe('ConnectionSubscriber', () => {
     it('asks at once when something else is wrong, and never twice at a time', async () => {
       subscriber.probe();
       subscriber.probe();
+      await settle();
       expect(connection.texts).to.deep.equal(['subscribe a', 'ping']);
       await clock.tickAsync(TIMEOUT);
       expect(connection.reconnects).to.equal(1);
@@ -227,6 +300,7 @@ describe('ConnectionSubscriber', () => {
 
     it('connects anew when a subscription is not answered, and subscribes there', async () => {
       subscriber.unsubscribe('a');
+      await settle();
       connection.answer();
       const subscribed = subscriber.subscribe('b');
       await clock.tickAsync(TIMEOUT - 1);
@@ -235,6 +309,7 @@ describe('ConnectionSubscriber', () => {
       expect([connection.reconnects, told]).to.deep.equal([1, ['silence']]);
       connection.break();
       connection.open();
+      await settle();
       connection.answer();
       await subscribed;
     });
@@ -292,6 +367,7 @@ describe('ConnectionSubscriber', () => {
     it('subscribes each channel by itself, and hears sharded messages', async () => {
       void subscriber.subscribe('a');
       void subscriber.subscribe('b');
+      await settle();
       connection.answer();
       connection.emit('smessage', 'a', '0');
       connection.emit('message', 'b', '0');
@@ -299,15 +375,18 @@ describe('ConnectionSubscriber', () => {
       connection.open();
       await settle();
       expect(connection.texts).to.deep.equal(['ssubscribe a', 'ssubscribe b', 'ssubscribe a', 'ssubscribe b']);
+      await settle();
       connection.answer();
       await settle();
       expect(told).to.deep.equal(['a=0', 'interrupted', 'restored']);
       subscriber.unsubscribe('a');
+      await settle();
       expect(connection.texts.at(-1)).to.equal('sunsubscribe a');
     });
 
     it('forgets a channel whose slot is elsewhere, and says where', async () => {
       const outcome = new Outcome(subscriber.subscribe('a'));
+      await settle();
       connection.sent.at(-1)?.reject(reply('MOVED 15495 10.0.0.2:6379'));
       await settle();
       expect([told, outcome.state]).to.deep.equal([['moved a: MOVED 15495 10.0.0.2:6379'], 'pending']);
@@ -319,6 +398,7 @@ describe('ConnectionSubscriber', () => {
     it('asks for all its channels again when the server has dropped one', async () => {
       void subscriber.subscribe('a');
       void subscriber.subscribe('b');
+      await settle();
       connection.answer();
       await settle();
       connection.emit('moved');
@@ -333,9 +413,11 @@ describe('ConnectionSubscriber', () => {
 
     it('waits for a cluster that is down', async () => {
       const outcome = new Outcome(subscriber.subscribe('a'));
+      await settle();
       connection.sent.at(-1)?.reject(reply('CLUSTERDOWN Hash slot not served'));
       await clock.tickAsync(200);
       expect([outcome.state, connection.texts]).to.deep.equal(['pending', ['ssubscribe a', 'ssubscribe a']]);
+      await settle();
       connection.answer();
       await settle();
       expect(outcome.state).to.equal('resolved');
@@ -356,6 +438,7 @@ describe('ConnectionSubscriber', () => {
       listen(false, { logins, open: () => second.redis });
       connection.open();
       void subscriber.subscribe('a');
+      await settle();
       connection.answer();
       await settle();
       told = [];
@@ -368,16 +451,20 @@ describe('ConnectionSubscriber', () => {
       // Until the new one listens, the old one is heard; what is asked for meanwhile is asked for on both.
       connection.emit('message', 'a', 'old');
       void subscriber.subscribe('b');
+      await settle();
       connection.answer();
+      await settle();
       second.answer();
       await settle();
       expect(second.texts).to.deep.equal(['subscribe a', 'subscribe b']);
+      await settle();
       second.answer();
       await settle();
       // What the old one was sent before comes before its answer to this.
       expect(connection.texts.at(-1)).to.equal('ping');
       connection.emit('message', 'a', 'late');
       second.emit('message', 'b', 'new');
+      await settle();
       connection.answer();
       await settle();
       expect(told).to.deep.equal(['a=old', 'a=late', 'b=new']);
@@ -385,6 +472,7 @@ describe('ConnectionSubscriber', () => {
       await settle();
       expect(told).to.deep.equal(['a=old', 'a=late', 'b=new']);
       subscriber.unsubscribe('a');
+      await settle();
       expect(second.texts.at(-1)).to.equal('unsubscribe a');
       subscriber.close();
       expect(clock.countTimers()).to.equal(0);
@@ -393,6 +481,7 @@ describe('ConnectionSubscriber', () => {
     it('closes the old connection with the new one, although it has not told yet whether it had more', async () => {
       reopen();
       second.open();
+      await settle();
       second.answer();
       await settle();
       expect(connection.texts.at(-1)).to.equal('ping');

@@ -114,6 +114,7 @@ describe('ShardedSubscriber', () => {
     shards.get(2)?.emit('smessage', HIGH, '0');
     expect(told.at(-1)).to.equal(`${HIGH}=0`);
     subscriber.unsubscribe(HIGH);
+    await settle();
     expect(shards.get(2)?.texts.at(-1)).to.equal(`sunsubscribe ${HIGH}`);
   });
 
@@ -134,7 +135,7 @@ describe('ShardedSubscriber', () => {
     await answer();
     told = [];
     view.load(3, 2);
-    expect(shards.get(1)?.texts.at(-1)).to.equal(`sunsubscribe ${LOW}`);
+    await settle();
     expect(shards.get(1)?.status).to.equal('end');
     expect(told).to.deep.equal([]);
     await answer();
@@ -147,6 +148,7 @@ describe('ShardedSubscriber', () => {
     await subscribeOnTwoShards();
     told = [];
     view.load(2, 2);
+    await settle();
     expect(shards.get(2)?.texts.at(-1)).to.equal(`ssubscribe ${LOW}`);
     expect(told).to.deep.equal([]);
     await answer();
