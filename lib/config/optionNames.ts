@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors';
-import { describe, nearest } from '../util/describe';
+import { describe, nearest, suggestion } from '../util/describe';
 import { checkUnit } from '../util/duration';
 
 /** The options of an operation of a lock or a synchronizer: see `ThreadOptions`. */
@@ -46,7 +46,7 @@ export const WATCH_OPTIONS: ReadonlySet<string> = new Set(['interval']);
  *
  * @param options - the options of the caller
  * @param known - the known names
- * @throws ConfigError for any other name; it suggests the nearest known one
+ * @throws ConfigError for any other name; it suggests what was probably meant
  * @throws TypeError when `unit` is not a `TimeUnit`
  */
 export function checkOptionNames(options: object, known: ReadonlySet<string>): void {
@@ -61,9 +61,11 @@ export function checkOptionNames(options: object, known: ReadonlySet<string>): v
 }
 
 function unknownOption(name: string, known: ReadonlySet<string>): ConfigError {
-  if (known === THREAD_OPTIONS && ACQUIRE_OPTIONS.has(name)) {
-    const why = `here times are arguments before the options, which are ${[...known].join(' and ')}`;
+  const names = [...known];
+  const meant = nearest(name, ACQUIRE_OPTIONS);
+  if (known === THREAD_OPTIONS && meant !== undefined && !known.has(meant)) {
+    const why = `here times are arguments before the options, which are ${names.join(' and ')}`;
     return new ConfigError(`Unknown option '${name}': ${why}`);
   }
-  return new ConfigError(`Unknown option '${name}'; did you mean '${nearest(name, known)}'?`);
+  return new ConfigError(`Unknown option '${name}'${suggestion(name, names, `; there is ${names.join(', ')}`)}`);
 }

@@ -47,18 +47,59 @@ export function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
+/** How other libraries call an option, in small letters; how it is called here; what else to know. */
+const SYNONYMS: readonly (readonly [words: RegExp, names: readonly string[], note?: string])[] = [
+  [
+    /^(ttl|duration|stale|lockatmostfor|releasetime|(lock|lease)(ttl|timeout|duration)?|expir(e|es|y|ation))$/,
+    ['leaseTime', 'expire'],
+    ' Without one, a lock is renewed for as long as it is held.',
+  ],
+  [/^lockatleastfor$/, ['atLeast']],
+  [/^((acquire|wait|max)*(timeout|wait)|acquire(time|attemptslimit)|(max)?(attempts|retr(y|ies)\w*))$/, ['waitTime']],
+  [/^timeunit$/, ['unit']],
+  [/^(key)?prefix$/, ['nameMapper']],
+  [/^credential/, ['credentials']],
+  [
+    /^(refreshinterval|(automatic)?extensionthreshold|autoextend)$/,
+    [],
+    '; a lock without leaseTime is renewed by itself',
+  ],
+  [/^on(locklost|compromised)$/, [], '; the signal of a hold aborts when its lock is lost'],
+];
+
 /**
- * What a mistyped word was probably meant to be. Upper and lower case do not count.
+ * What an unknown word was probably meant to be: a word of another library, or a mistyped one. Upper and lower case do not
+ * count.
  *
  * @param word - the unknown word
  * @param known - the words there are
- * @returns the nearest known word, the first of equally near ones; `undefined` when there are none
+ * @returns the known word, the first of equally near ones; `undefined` when none is near
  */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
+  const lower = word.toLowerCase();
+  const all = [...known];
+  const synonyms = SYNONYMS.find(([words]) => words.test(lower))?.[1];
+  const synonym = synonyms?.find((name) => all.includes(name));
+  if (synonyms !== undefined) return synonym;
   let best: { readonly candidate: string; readonly distance: number } | undefined;
-  for (const candidate of known) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (best === undefined || distance < best.distance) best = { candidate, distance };
+  for (const candidate of all) {
+    const distance = editDistance(lower, candidate.toLowerCase());
+    if (distance < (best?.distance ?? Infinity)) best = { candidate, distance };
   }
-  return best?.candidate;
+  return best !== undefined && best.distance <= Math.max(word.length, best.candidate.length) / 3
+    ? best.candidate
+    : undefined;
+}
+
+/**
+ * The end of a sentence about an unknown word: what was probably meant, if anything is near.
+ *
+ * @param known - as for {@link nearest}
+ * @param otherwise - the end where nothing is near
+ */
+export function suggestion(word: string, known: Iterable<string>, otherwise = '', path = ''): string {
+  const found = nearest(word, known);
+  const note = SYNONYMS.find(([words]) => words.test(word.toLowerCase()))?.[2];
+  if (found !== undefined) return `; did you mean '${path}${found}'?${note ?? ''}`;
+  return note?.startsWith(';') === true ? note : otherwise;
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../errors/usageErrors';
 import type { Hidden } from '../parse/Filled';
-import { MAY_HOLD_A_SECRET, nearest } from '../../util/describe';
+import { MAY_HOLD_A_SECRET, suggestion } from '../../util/describe';
 import { type Schema, SECTIONS, type SectionName, type Values } from '../parse/schema';
 
 /** The draft of a section. */
@@ -63,7 +63,7 @@ export class Draft<S extends Schema, Section extends string = string> {
    * @param key - its name
    * @param value - its value
    * @param hidden - which values errors must not show
-   * @throws ConfigError if there is no such setting (it suggests the nearest one), or if the value does not fit
+   * @throws ConfigError if there is no such setting (it suggests what was probably meant), or if the value does not fit
    */
   set(key: string, value: unknown, hidden?: Hidden): this {
     const parser = Object.hasOwn(this.#schema, key) ? this.#schema[key] : undefined;
@@ -89,9 +89,7 @@ export class Draft<S extends Schema, Section extends string = string> {
     if (/[^\w.$-]/.test(key)) return new ConfigError(`Unknown setting: ${MAY_HOLD_A_SECRET}`);
     // A name of Redisson's that is refused is not suggested.
     const names = Object.keys(this.#schema).filter((name) => name !== 'credentialsResolver');
-    const known = nearest(key, [...names, ...this.#alsoKnown, ...this.#ignored]);
-    return new ConfigError(
-      `Unknown setting '${this.#path(key)}'` + (known === undefined ? '' : `; did you mean '${this.#path(known)}'?`),
-    );
+    const known = [...names, ...this.#alsoKnown, ...this.#ignored];
+    return new ConfigError(`Unknown setting '${this.#path(key)}'${suggestion(key, known, '', this.#path(''))}`);
   }
 }

@@ -1,5 +1,5 @@
+import { suggestion } from '../../util/describe';
 import { ConfigError } from '../../errors/usageErrors';
-import { nearest } from '../../util/describe';
 import { MAX_TIMER_MS } from '../../util/duration';
 import { DEFAULT_PORT, DEFAULT_SENTINEL_PORT, parseAddress, type ParsedAddress } from './address';
 import type { Credentials } from '../Credentials';
@@ -87,7 +87,8 @@ function toggle<const K extends string, T>(
     }
     const other = Object.keys(value as object).find((one) => one !== name);
     if (other !== undefined) {
-      throw new ConfigError(`Unknown setting '${key}.${other}'; did you mean '${key}.${nearest(other, [name])}'?`);
+      const hint = suggestion(other, [name], `; there is '${key}.${name}'`, `${key}.`);
+      throw new ConfigError(`Unknown setting '${key}.${other}'${hint}`);
     }
     const given = (value as Readonly<Record<string, unknown>>)[name] ?? undefined;
     return on(given === undefined ? usual : each.parse(given, `${key}.${name}`, hidden));

@@ -2,7 +2,7 @@ import type { RedissonClient, RLock, RunOptions, TryResult } from '../../api';
 import { flag, integer, millis } from '../../config/parse/schema';
 import { validateName } from '../../config/validateName';
 import { ConfigError } from '../../errors';
-import { describe, nearest } from '../../util/describe';
+import { describe, suggestion } from '../../util/describe';
 import { leaseMillis, toMillis } from '../../util/duration';
 import {
   decorateMethod,
@@ -177,7 +177,9 @@ export function readDisLockOptions(options: DisLockOptions): DisLockSettings {
   }
   for (const name of Object.keys(options)) {
     if (KNOWN.includes(name)) continue;
-    throw new ConfigError(`@DisLock has no option '${name}'; did you mean '${nearest(name, KNOWN)}'?`);
+    throw new ConfigError(
+      `@DisLock has no option '${name}'${suggestion(name, KNOWN, `; there is ${KNOWN.join(', ')}`)}`,
+    );
   }
   const { key, waitTime, expire, lockWatchdogTimeout, client } = options;
   const { maxRenewTimes = MAX_RENEW_TIMES, ifExpireWhenFinish = true, atLeast = 0, skip = false } = options;
