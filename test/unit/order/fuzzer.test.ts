@@ -1,0 +1,37 @@
+import { describeFailure, runSeed } from './FuzzSeed';
+import { KNOWN_FAILURES } from './knownFailures';
+import { FAMILIES, type Mode, MODES, nameOf } from './modes';
+
+/*
+ * Several calls of one owner at a time: see README.md.
+ *
+ *   FUZZ_SEEDS=10000 npx mocha test/unit/order/fuzzer.test.ts         so many seeds, over all modes
+ *   FUZZ_SEED=7 FUZZ_MODE=lock-redis-retries-plain npx mocha …        one seed
+ *   FUZZ_KNOWN=1                                                      also modes that are known to fail
+ */
+const { FUZZ_SEEDS = '300', FUZZ_SEED, FUZZ_MODE, FUZZ_KNOWN } = process.env;
+
+const isKnown = (mode: Mode): boolean => KNOWN_FAILURES.some(({ modes }) => modes.test(nameOf(mode)));
+const chosen = MODES.filter((mode) =>
+  FUZZ_MODE === undefined ? FUZZ_KNOWN === '1' || !isKnown(mode) : nameOf(mode) === FUZZ_MODE,
+);
+
+describe('several calls of one owner at a time', function () {
+  this.timeout(3_600_000);
+
+  for (const family of FAMILIES) {
+    const modes = chosen.filter((mode) => mode.family === family);
+    const each = Math.ceil((Number(FUZZ_SEEDS) * modes.length) / chosen.length);
+    const seeds = FUZZ_SEED === undefined ? Array.from({ length: each }, (_, i) => i + 1) : [Number(FUZZ_SEED)];
+    if (modes.length === 0) continue;
+
+    it(`${family}: ${seeds.length} seeds`, async () => {
+      const failures: string[] = [];
+      for (const seed of seeds) {
+        const outcome = await runSeed(seed, modes[seed % modes.length]!);
+        if (outcome.violations.length > 0) failures.push(describeFailure(outcome));
+      }
+      if (failures.length > 0) throw new Error(`${failures.length} of ${seeds.length} seeds\n${failures[0]}`);
+    });
+  }
+});
