@@ -8,7 +8,7 @@ import { Redisson } from '../../../lib/Redisson';
 import { type Delay, FuzzLink, FuzzSubscriber, type Observer } from './FuzzLink';
 import type { FuzzServer } from './FuzzServer';
 import type { Claim } from './Judge';
-import type { Family } from './modes';
+import type { Mode } from './modes';
 
 /** One lock that calls of a seed use; several of a family may exclude each other. */
 export interface Target {
@@ -60,8 +60,11 @@ export class FuzzClient {
   }
 }
 
-/** The locks of a family. */
-export function targetsOf(family: Family): readonly Target[] {
+/** Only writers pass the lock on. */
+const HANDED_HALVES = ['write', 'write', 'read'] as const;
+
+/** The locks of a mode. Only those who wait for the very same thing pass it on, so with `localHandOver` there are fewer. */
+export function targetsOf({ family, local }: Mode): readonly Target[] {
   const N = 'res';
   const single = (of: Target['of']): readonly Target[] => [{ what: N, claims: [{ key: N }], of }];
   switch (family) {
@@ -78,7 +81,7 @@ export function targetsOf(family: Family): readonly Target[] {
     case 'nonReentrantFair':
       return single(({ redisson }) => redisson.getNonReentrantFairLock(N));
     case 'readWrite':
-      return (['read', 'read', 'write'] as const).map((half) => ({
+      return (local ? HANDED_HALVES : (['read', 'read', 'write'] as const)).map((half) => ({
         what: half,
         claims: [{ key: N, half }],
         of: ({ redisson }) => {
@@ -87,7 +90,7 @@ export function targetsOf(family: Family): readonly Target[] {
         },
       }));
     case 'group':
-      return ['a', 'ab', 'bc', 'c', 'abc'].map((values) => ({
+      return (local ? ['ab', 'ab', 'ab', 'bc'] : ['a', 'ab', 'bc', 'c', 'abc']).map((values) => ({
         what: `{${values}}`,
         claims: [...values].map((value) => ({ key: N, value })),
         of: ({ redisson }) => redisson.getMultiLock(N, [...values]),

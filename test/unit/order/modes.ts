@@ -29,7 +29,7 @@ export function nameOf({ family, local, trouble, extra }: Mode): string {
 }
 
 /** Kinds that `localHandOver` passes on. */
-const PASSED_ON = new Set<Family>(['lock', 'fenced', 'nonReentrant', 'readWrite', 'group', 'multi', 'spin']);
+const PASSED_ON = new Set<Family>(['lock', 'nonReentrant', 'readWrite', 'group', 'multi']);
 /** Kinds whose holds can move by ticket. */
 const MOVES = new Set<Family>(['lock', 'fenced', 'nonReentrant', 'spin', 'readWrite', 'fair', 'nonReentrantFair']);
 
