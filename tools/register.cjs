@@ -8,9 +8,8 @@ const WORKER_FILE = path.join('lib', 'watchdogThread', 'workerFile.ts');
 const COMPILED_SCRIPTS = path.join('lib', 'testing', 'store', 'compiledScripts.ts');
 const PAGE = path.join('lib', 'operators', 'dashboard', 'page.ts');
 
-// In node_modules, so that `npm ci` empties it.
-const CACHE = path.join(__dirname, '..', 'node_modules', '.cache', 'transpiled');
-require('./transpileCache.cjs').register(process.env.IOREDISSON_TEST_TRANSPILED || CACHE);
+const { FOLDER, register } = require('./transpileCache.cjs');
+register(FOLDER);
 
 // The page of the dashboard is built; who runs the sources gets what its sources make now.
 // The file of the watchdog thread and the scripts of the test client likewise.

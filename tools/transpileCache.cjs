@@ -9,12 +9,24 @@ const OPTIONS = { transpileOnly: true, project: path.join(__dirname, '..', 'tsco
 
 /** @param folder - of the cache */
 function register(folder) {
+  const translate = translator(folder);
+  require.extensions['.ts'] = function (module, filename) {
+    module._compile(translate(fs.readFileSync(filename, 'utf8'), filename), filename);
+  };
+  process.setSourceMapsEnabled(true);
+}
+
+/**
+ * Makes JavaScript of the text of a file of this name, or remembers what it has made.
+ *
+ * @param folder - of the cache
+ */
+function translator(folder) {
   fs.mkdirSync(folder, { recursive: true });
   const versions = ['ts-node', 'typescript'].map((name) => require(`${name}/package.json`).version);
   const settings = fs.readFileSync(OPTIONS.project, 'utf8');
   let tsNode;
-  require.extensions['.ts'] = function (module, filename) {
-    const text = fs.readFileSync(filename, 'utf8');
+  return (text, filename) => {
     const key = crypto.createHash('sha1').update([filename, ...versions, settings, text].join('\n'));
     const file = path.join(folder, `${key.digest('hex')}.js`);
     let code = readIfThere(file);
@@ -26,9 +38,8 @@ function register(folder) {
       fs.writeFileSync(own, code);
       fs.renameSync(own, file);
     }
-    module._compile(code, filename);
+    return code;
   };
-  process.setSourceMapsEnabled(true);
 }
 
 function readIfThere(file) {
@@ -39,4 +50,8 @@ function readIfThere(file) {
   }
 }
 
-module.exports = { register };
+// In node_modules, so that `npm ci` empties it.
+const FOLDER =
+  process.env.IOREDISSON_TEST_TRANSPILED || path.join(__dirname, '..', 'node_modules', '.cache', 'transpiled');
+
+module.exports = { FOLDER, register, translator };

@@ -1,15 +1,18 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import * as ts from 'typescript';
 import { projectRoot } from '../../tools/buildOutput';
+import { FOLDER, translator } from '../../tools/transpileCache.cjs';
 
 const CACHE = path.join(projectRoot, 'node_modules', '.cache');
+
+/** The cache of tools/register.cjs. */
+const javaScriptOf = translator(FOLDER);
 
 let folder: string | undefined;
 
 /**
- * The JavaScript of a TypeScript file of the project, and of all of `lib/`, for child processes: translated once per
- * test process, where `ts-node` would do it again in each child. Types are not checked. Removed when the process ends.
+ * The JavaScript of a TypeScript file of the project, and of all of `lib/`, for child processes: translated once, where
+ * `ts-node` would do it again in each child. Types are not checked. Removed when the process ends.
  *
  * @param file - what the child runs; what it imports of `test/` must be types only
  * @returns the path of its JavaScript
@@ -29,12 +32,8 @@ function translate(file: string, into: string): string {
   const target = path.join(into, path.relative(projectRoot, file)).replace(/\.ts$/, '.js');
   // A child may be reading it: one that finds it cut off to be written again would run nothing, and end with 0.
   if (fs.existsSync(target)) return target;
-  const { outputText } = ts.transpileModule(fs.readFileSync(file, 'utf8'), {
-    fileName: file,
-    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS, esModuleInterop: true },
-  });
   fs.mkdirSync(path.dirname(target), { recursive: true });
-  fs.writeFileSync(target, outputText);
+  fs.writeFileSync(target, javaScriptOf(fs.readFileSync(file, 'utf8'), file));
   return target;
 }
 

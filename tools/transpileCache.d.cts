@@ -1,0 +1,3 @@
+/** See transpileCache.cjs. */
+export const FOLDER: string;
+export function translator(folder: string): (text: string, filename: string) => string;
