@@ -4,21 +4,11 @@ import type { Redis } from 'ioredis';
 import { ConnectionError, LockLostError, type Redisson, type RLock } from '../../../lib';
 import { handOverValues } from '../../../lib/kinds/group';
 import { lockChannel, handOverLock } from '../../../lib/kinds/reentrant';
-import { lockContract } from '../../contracts/lockContract';
 import { redisUrl, sleepUntil, TcpProxy, trackClient, uniqueName } from '../../support';
-import { atNight } from '../../support/atNight';
-import { underTest } from '../../support/kinds';
 import { LockProcess } from '../processes/LockProcess';
 import { bareClient, newClient } from '../synchronizers/support';
 
 const settings = { localHandOver: true };
-
-lockContract('RLock (plain, passed on before Redis knows)', { ...underTest('lock'), settings });
-lockContract('RLock (group, passed on before Redis knows)', { ...underTest('group'), settings });
-// By day the plain lock, which is passed on by the same command, and the tests below stand for it.
-atNight(() =>
-  lockContract('RLock (non-reentrant, passed on before Redis knows)', { ...underTest('nonReentrant'), settings }),
-);
 
 const KINDS = [
   { what: 'a lock', sha: handOverLock.sha, values: undefined },
