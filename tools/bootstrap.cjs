@@ -4,7 +4,6 @@
 // CommonJS and free of dependencies on purpose: it is what runs before any of them exists.
 const { spawnSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 
 const root = path.resolve(__dirname, '..');
@@ -73,66 +72,11 @@ function run(nodeArgs) {
   });
 }
 
-/** So many run at a time: tests mostly wait, and more would make each other late on two cores. */
-const MOCHAS_AT_ONCE = 5;
-
-/**
- * Runs mocha once for each pattern of files, some at a time, each with a Redis of its own. When one has ended the next
- * begins: those that take longest stand first. What the first pattern says is shown at once; the others write into files,
- * which are shown when they have ended.
- */
-async function runBeside(patterns) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ioredisson-tests-'));
-  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
-  const children = new Set();
-  let stopped = false;
-  const runMocha = (pattern, output) => {
-    const stdio = [output === 'inherit' ? 'inherit' : 'ignore', output, output];
-    const child = spawn(process.execPath, [binary('mocha'), pattern], { cwd: root, stdio });
-    children.add(child);
-    return new Promise((resolve) => {
-      child.on('error', (error) => resolve(error.message));
-      child.on('exit', (code, signal) => resolve(signal ?? code));
-    }).finally(() => children.delete(child));
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.on(signal, () => {
-      stopped = true;
-      children.forEach((child) => child.kill(signal));
-    });
-  }
-  const tell = (pattern, end) => {
-    if (end === 0) return;
-    process.stdout.write(`mocha ${pattern} ended with ${end}\n`);
-    process.exitCode = 1;
-  };
-  const [first, ...others] = patterns;
-  const firstEnded = runMocha(first, 'inherit').then((end) => tell(first, end));
-  let shown = firstEnded;
-  const left = others.entries();
-  const lane = async () => {
-    for (const [i, pattern] of left) {
-      if (stopped) return;
-      const file = path.join(folder, String(i));
-      const end = await runMocha(pattern, fs.openSync(file, 'w'));
-      shown = shown.then(() => {
-        process.stdout.write(fs.readFileSync(file));
-        tell(pattern, end);
-      });
-    }
-  };
-  const lanes = Array.from({ length: MOCHAS_AT_ONCE - 1 }, lane);
-  await firstEnded;
-  await Promise.all([...lanes, lane()]);
-  await shown;
-}
-
 const register = path.join(root, 'tools', 'register.cjs');
 // With the floor of .c8rc.json. Slower than without, so tests have more time.
 const UNIT_TESTS = ['test/unit/**/*.test.ts', '--reporter', 'dot', '--timeout', '60000'];
 const commands = {
   mocha: () => run([binary('mocha'), ...args]),
-  mochaBeside: () => runBeside(args),
   coverage: () => run([binary('c8'), process.execPath, binary('mocha'), ...UNIT_TESTS, ...args]),
   tsc: () => run([binary('typescript', 'tsc'), ...args]),
   eslint: () => run([binary('eslint'), ...args]),
@@ -140,7 +84,7 @@ const commands = {
   ts: () => run(['--require', register, ...args]),
   clean: () => fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true }),
   build: () => run(['--require', register, path.join('tools', 'buildCommand.ts'), ...args]),
-  // Before tests that run beside each other: else each of them would build.
+  // Before the queue of tests: else each of its workers would build.
   ensureBuilt: () => run(['--require', register, '--eval', "require('./tools/buildOutput.ts').ensureBuilt()"]),
   redis: () => run(['--require', register, path.join('tools', 'redisCommand.ts'), ...args]),
   checkPackage: () => run(['--require', register, path.join('tools', 'checkPackage.ts'), ...args]),

@@ -4,8 +4,8 @@ import * as path from 'node:path';
 import { projectRoot } from '../../tools/buildOutput';
 import { asyncMethods, errorsOf, errorsPage } from '../../tools/errorTable';
 
-/** The folders of the checkout whose pages are not ours. */
-const FOREIGN = new Set(['node_modules', 'dist', 'coverage']);
+/** The folders of the checkout whose pages are not ours, or are made by `npm run docs:build`. */
+const FOREIGN = new Set(['node_modules', 'dist', 'coverage', 'api', '.vitepress']);
 
 /** The Markdown files of the checkout. */
 function pages(folder = projectRoot): string[] {

@@ -1,0 +1,1 @@
+throw new Error('nothing to test with');

@@ -1,0 +1,4 @@
+describe('a file that passes', () => {
+  it('passes', () => undefined);
+  it.skip('is skipped', () => undefined);
+});
