@@ -210,12 +210,13 @@ export class Lock implements MemberLock {
     const taken = await this.#acquire(request);
     if (!taken.ok) return taken.failure;
     const hold = new LockHold(engine, request.thread.id, taken.hold, taken.token);
-    // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. In a scope, and by the
-    // `threadId` that the caller has named, `unlock()` of the lock reaches the hold as well.
-    const onlyByObject = call.origin === 'acquire' && !call.given && call.around === undefined;
-    const ownership = onlyByObject ? engine.ownershipOf(request.thread.id) : undefined;
+    // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. By the `threadId` that
+    // the caller has named, `unlock()` of the lock reaches the hold for ever.
+    const canBeDropped = call.origin === 'acquire' && !call.given;
+    const ownership = canBeDropped ? engine.ownershipOf(request.thread.id) : undefined;
     if (ownership === undefined) return hold;
-    return watchForAbandonment(hold, { client: engine.context, ownership, hold: taken.hold });
+    const { scope } = taken.hold;
+    return watchForAbandonment(hold, { client: engine.context, ownership, hold: taken.hold, scope });
   }
 
   #acquire(request: AcquireRequest): Promise<AcquireResult> {

@@ -1,6 +1,6 @@
 import { LockLostError, ShutdownError } from '../errors';
 import { lostChannel } from '../util/channels';
-import { gaveBack } from '../thread/threadScope';
+import { gaveBack, liveScope, type Scope } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
 import { NO_LEASE } from '../util/duration';
 import { Listeners } from '../util/listeners';
@@ -434,19 +434,31 @@ interface Abandoned {
   readonly client: { readonly ownerships: OwnershipTable; warnAbandoned(name: string, ofPermits: boolean): void };
   readonly ownership: Ownership;
   readonly hold: Hold;
+  /** The scope in which `unlock()` of the lock reaches it. @default none: only its object does */
+  readonly scope?: Scope | undefined;
 }
 
 /**
- * The object of a hold was dropped without a release: nobody can release it, so it is renewed no longer. Its signal may
+ * The object of a hold, or the scope in which `unlock()` of the lock reached it, was dropped without a release. Then a
+ * scope around it may be left. If there is none, nobody can release the hold, so it is renewed no longer. Its signal may
  * have been kept (`const { signal } = await lock.acquire()`), so the end of the lease is a loss.
  */
-const abandonment = new FinalizationRegistry<Abandoned>(({ client, ownership, hold }) => {
+const abandonment = new FinalizationRegistry<Abandoned>(({ client, ownership, hold, scope }) => {
   if (hold.leaseMs !== NO_LEASE || !ownership.holds.includes(hold)) return;
+  const live = liveScope(scope);
+  if (live !== undefined) {
+    const { parent } = live;
+    const weak = new WeakRef(live);
+    // The hold must not keep the scope reachable: work may go on in it after its end, or not.
+    Object.defineProperty(hold, 'scope', { get: () => weak.deref() ?? parent, configurable: true });
+    abandonment.register(live, { client, ownership, hold, scope: parent });
+    return;
+  }
   client.ownerships.letExpire(ownership, hold, 'dropped');
   client.warnAbandoned(ownership.name, ownership.ofPermits);
 });
 
-/** Has a hold left to expire, with a warning, when nobody can reach its object any more. */
+/** Has a hold left to expire, with a warning, when nobody can reach it any more: by its object, or in its scope. */
 export function watchForAbandonment<T extends object>(object: T, abandoned: Abandoned): T {
   abandonment.register(object, abandoned);
   return object;

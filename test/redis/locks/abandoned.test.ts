@@ -135,6 +135,59 @@ describe('a hold of acquire() whose object is dropped', function () {
     ]);
   });
 
+  describe('in a scope that has ended', () => {
+    type Around = (client: Redisson, fn: () => Promise<void>) => Promise<void>;
+    const scopes: Record<string, Around> = {
+      'a thread': (client, fn) => client.runInThread(fn),
+      'a section': (client, fn) => client.getLock(uniqueName()).withLock(fn),
+      'a section in a section of a thread': (client, fn) =>
+        client.runInThread(() => client.getLock(uniqueName()).withLock(() => scopes['a section']!(client, fn))),
+    };
+
+    for (const [title, around] of Object.entries(scopes)) {
+      it(`of ${title} is renewed no longer, with a warning`, async () => {
+        const client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 1_500 }));
+        const lock = client.getLock(uniqueName());
+        const warned = new Promise<Error & { code?: string }>((resolve) => process.once('warning', resolve));
+        await around(client, async () => {
+          await lock.acquire();
+        });
+        let code: string | undefined;
+        void warned.then((warning) => (code = warning.code));
+        await collecting(() => code !== undefined);
+        expect(code).to.equal('IOREDISSON_ABANDONED_HOLD');
+        await sleepUntil(async () => !(await lock.isLocked()), EXPIRED);
+      });
+    }
+
+    it('is kept while work goes on in it, which can release it', async () => {
+      const client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 1_500 }));
+      const locks = [client.getLock(uniqueName()), client.getLock(uniqueName())];
+      let ended = false;
+      const works: Promise<void>[] = [];
+      const work = async (index: number): Promise<void> => {
+        await locks[index]!.acquire();
+        await sleepUntil(() => ended);
+        await locks[index]!.unlock();
+      };
+      await client.runInThread(async () => {
+        works.push(work(0));
+        await client.getLock(uniqueName()).withLock(async () => {
+          works.push(work(1));
+          await sleepUntil(() => locks[1]!.isLocked());
+        });
+      });
+      for (let i = 0; i < 5; i++) {
+        collect();
+        await sleep(700);
+      }
+      for (const lock of locks) expect(await lock.isLocked(), lock.name).to.equal(true);
+      ended = true;
+      await Promise.all(works);
+      for (const lock of locks) expect(await lock.isLocked(), lock.name).to.equal(false);
+    });
+  });
+
   it('C16: permits of acquireHold() are named as what they are', async () => {
     const client = trackClient(Redisson.create({ url: redisUrl(), lockWatchdogTimeout: 4_000 }));
     const semaphore = client.getPermitExpirableSemaphore(uniqueName());
