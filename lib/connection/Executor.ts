@@ -90,7 +90,7 @@ export class Executor implements CommandExecutor {
   readonly #scripts = new KnownScripts();
   #connectionNumber = 0;
   /** Set while commands are under way, or were a moment ago. */
-  readonly #silence = new Alarm(() => this.#listen(false));
+  readonly #silence = new Alarm(() => this.#listen(false), { judges: () => true });
   #listening = false;
   /** Whether a server is silent: see {@link onSilence}. */
   #silent = false;
@@ -440,6 +440,7 @@ export class Executor implements CommandExecutor {
 
   #timedOut(pending: PendingCommand): void {
     this.#link.unanswered(pending.key, pending.writtenAt);
+    this.#become(true);
     const mayAgain = pending.resend === 'always' && pending.sends <= this.#settings.retryAttempts && !pending.cancelled;
     if (mayAgain && this.#budgetEnd(pending) > performance.now()) this.#resume(pending);
     else pending.fail(new CommandTimeoutError(pending.what, this.#settings.timeout, true));

@@ -140,7 +140,10 @@ function connectServer(
     logins,
     roleInterval,
     syncTimeout: replicated ? settings.slavesSyncTimeout : 0,
-    onSilence: () => subscriber?.probe(),
+    onSilence: () => {
+      subscriber?.probe();
+      tracking?.probe();
+    },
     onClose: tracking?.follow(commands, timeout),
   });
   const executor = new Executor(link, settings);

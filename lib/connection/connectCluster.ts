@@ -97,7 +97,10 @@ function join(settings: ConnectSettings, source: ClusterSource): Connections {
     connect(address) {
       const redis = open(address);
       const onClose = tracking?.follow(redis, timeout);
-      const onSilence = (): void => subscriber.probe();
+      const onSilence = (): void => {
+        subscriber.probe();
+        tracking?.probe();
+      };
       return new StandaloneLink(redis, { address: nodeKey(address), timeout, logins, syncTimeout, onSilence, onClose });
     },
     shardedSubscriptionMode: settings.shardedSubscriptionMode,

@@ -55,8 +55,8 @@ export class Watchdog {
   #arming = false;
   /** The thread that renews ownerships with `maxStallMs`; `undefined`: this thread renews all. */
   thread: RenewalThread | undefined;
-  /** Called with each ownership that has got its first hold; set if Redis reports changes of keys. */
-  onNew: ((ownership: Ownership) => void) | undefined;
+  /** Is told of each ownership that has got its first hold, and has lost its last; set if Redis reports changes of keys. */
+  follower: { began(ownership: Ownership): void; ended(ownership: Ownership): void } | undefined;
 
   /**
    * @param batchSize - the most ownerships of one renewal command (`lockWatchdogBatchSize`)
@@ -93,12 +93,17 @@ export class Watchdog {
   /**
    * Redis may have lost what it had for some keys (a reconnect, a failover, a moved slot): checks whether the holds are
    * still there, also those with a lease. It prolongs no lease. It checks at once, but not more than once a second.
-   * @param soon - at once in any case: Redis has reported a change. @default false
    */
-  readonly check = (concerns: (key: string) => boolean, soon = false): void => {
+  readonly check = (concerns: (key: string) => boolean): void => {
     for (const one of this.#deadlines.all) if (concerns(one.rawName)) this.#doubted.add(one);
-    this.#checkBy(soon ? 0 : this.#checkedAt + CHECK_PAUSE_MS);
+    this.#checkBy(this.#checkedAt + CHECK_PAUSE_MS);
   };
+
+  /** As {@link check}, at once: Redis has reported that these have changed. */
+  doubt(ownerships: Iterable<Ownership>): void {
+    for (const one of ownerships) this.#doubted.add(one);
+    this.#checkBy(0);
+  }
 
   #checkBy(at: number): void {
     if (this.#doubted.size === 0) return;
@@ -136,7 +141,7 @@ export class Watchdog {
 
   #changed(ownership: Ownership): void {
     this.thread?.changed(ownership);
-    if (ownership.heapIndex < 0) this.onNew?.(ownership);
+    if (ownership.heapIndex < 0) this.follower?.began(ownership);
     this.#deadlines.place(ownership);
     const dueAt = Math.min(ownership.deadline, this.#renewals.place(ownership, ownership.watchdogMs));
     if (dueAt < this.#dueAt) this.#arm(dueAt);
@@ -144,6 +149,7 @@ export class Watchdog {
 
   #ended(ownership: Ownership): void {
     this.thread?.ended(ownership);
+    this.follower?.ended(ownership);
     this.#deadlines.delete(ownership);
     this.#doubted.delete(ownership);
     this.#renewals.place(ownership, 0);

@@ -2,6 +2,7 @@ import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import type { KeyChanges } from '../connection/pubsub/KeyTracking';
 import { runOutside } from '../util/outside';
 import type { Subscriptions } from '../waiters/Subscriptions';
+import type { Ownership } from './Ownership';
 import type { Watchdog } from './Watchdog';
 
 /** The end of the key with the leases of permits: the holds are of the semaphore. */
@@ -18,6 +19,8 @@ export function followKeys(
   executor: CommandExecutor,
   warn: (error: Error) => void,
 ): KeyChanges {
+  /** What is held, by key: there may be thousands of others beside one that changes. */
+  const held = new Map<string, Set<Ownership>>();
   /** Those that have changed in this turn; `undefined`: any may have. */
   let keys: Set<string> | undefined = new Set();
   let checking = false;
@@ -25,7 +28,8 @@ export function followKeys(
     const changed = keys;
     checking = false;
     keys = new Set();
-    watchdog.check((rawName) => changed?.has(rawName) !== false, true);
+    const concerned = changed === undefined ? [...held.values()] : Array.from(changed, (key) => held.get(key) ?? []);
+    watchdog.doubt(concerned.flatMap((ownerships) => [...ownerships]));
     if (changed === undefined) return subscriptions.wakeAll();
     for (const rawName of subscriptions.awaited()) {
       // One that another owner has taken would only wake the waiters in vain.
@@ -50,8 +54,21 @@ export function followKeys(
     },
     refused: warn,
   };
-  // Redis may have reported the acquisition before its reply was read.
-  watchdog.onNew = ({ rawName }) => changes.changed([rawName]);
+  watchdog.follower = {
+    began(ownership) {
+      const { rawName } = ownership;
+      const there = held.get(rawName);
+      if (there === undefined) held.set(rawName, new Set([ownership]));
+      else there.add(ownership);
+      // Redis may have reported the acquisition before its reply was read.
+      changes.changed([rawName]);
+    },
+    ended(ownership) {
+      const { rawName } = ownership;
+      const there = held.get(rawName);
+      if (there?.delete(ownership) === true && there.size === 0) held.delete(rawName);
+    },
+  };
   return changes;
 }
 

@@ -220,7 +220,7 @@ export class PendingCommand implements ReplicaAck {
   /** Has it end then (monotonic), unless it is settled before. @param end - called then; it fails it */
   endAt(at: number, end: () => void): void {
     this.#end?.off();
-    this.#end = new Alarm(end);
+    this.#end = new Alarm(end, { judges: () => true });
     this.#end.set(at);
   }
 

@@ -1,22 +1,18 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { Redis } from 'ioredis';
 import { CommandError, ShutdownError } from '../../errors';
-import { Alarm, arrived } from '../../util/Alarm';
+import { arrived } from '../../util/Alarm';
 import { chunks } from '../../util/collections';
 import { runOutside } from '../../util/outside';
 import { inTime } from '../../util/timing';
 import { driverError } from '../link/driverError';
 import { Handshake } from '../link/Handshake';
+import { Heartbeat } from './Heartbeat';
 import { OUT_OF_STEP_TEXT } from '../link/ioredisCompat';
 import type { Logins } from '../link/Logins';
 import { classify, isReply } from '../link/replyErrors';
 import type { Subscriber, SubscriberEvents } from './Subscriber';
 
-/**
- * A listening connection is checked (PING) after each interval of this many command time-outs: it may receive nothing
- * for hours, and only an answer shows that a quiet connection is not dead (Redisson: pingConnectionInterval, 30 s).
- */
-const HEARTBEAT_TIMEOUTS = 3;
 /** Pause before channels are subscribed again that a server refused for now, in ms. */
 const RETRY_MS = 200;
 /** Channels per command: they are arguments of one call, which cannot have 100 000. */
@@ -72,17 +68,14 @@ export class ConnectionSubscriber implements Subscriber {
   #retry: NodeJS.Timeout | undefined;
   /** The channels that are asked for again then. */
   readonly #again = new Set<string>();
-  #heartbeat: NodeJS.Timeout | undefined;
-  /** What the server must answer, and by when. */
-  #asked: Promise<unknown> | undefined;
-  #bytesBefore: number | undefined = 0;
-  readonly #mustAnswerBy = new Alarm(() => this.#silent(), { judges: () => true });
+  readonly #heartbeat: Heartbeat;
 
   /** @param redis - a connection of ours, made with `ownOptions` */
   constructor(redis: Redis, options: ListenOptions) {
     this.#redis = redis;
     this.#options = options;
     this.#ready = redis.status === 'ready';
+    this.#heartbeat = new Heartbeat(() => this.#redis, options.timeout, options.onSilence);
     this.#handshake = this.#attach(redis);
   }
 
@@ -124,9 +117,7 @@ export class ConnectionSubscriber implements Subscriber {
     if (this.#closed) return Promise.reject(new ShutdownError());
     const waiting = this.#wanted.get(channel) ?? pDefer<void>();
     this.#wanted.set(channel, waiting);
-    this.#heartbeat ??= runOutside(() =>
-      setInterval(() => this.probe(), HEARTBEAT_TIMEOUTS * this.#options.timeout).unref(),
-    );
+    this.#heartbeat.start(() => this.probe());
     if (this.#ready) this.#collect('subscribe', channel);
     return waiting.promise;
   }
@@ -150,43 +141,13 @@ export class ConnectionSubscriber implements Subscriber {
     // Closed since: what is wanted is subscribed when it is open again.
     if (!this.#ready) return;
     runOutside(() => {
-      if (this.#collecting === 'subscribe') this.#mustAnswer(this.#send(channels));
+      if (this.#collecting === 'subscribe') this.#heartbeat.mustAnswer(this.#send(channels));
       else for (const some of this.#chunks(channels)) this.#leave(some).catch(() => undefined);
     });
   };
 
   probe(): void {
-    if (!this.#ready || this.#wanted.size === 0 || this.#asked !== undefined) return;
-    runOutside(() => this.#mustAnswer(this.#redis.ping()));
-  }
-
-  /** A connection that does not answer is dead, although its socket is open: a proxy may have dropped it. */
-  #mustAnswer(asked: Promise<unknown>): void {
-    if (this.#asked !== undefined) return void asked.catch(() => undefined);
-    this.#asked = asked;
-    this.#listenFor();
-    const answered = (): void => {
-      if (this.#asked === asked) this.#expectNothing();
-    };
-    asked.then(answered, answered);
-  }
-
-  #listenFor(): void {
-    this.#bytesBefore = this.#redis.stream?.bytesRead;
-    this.#mustAnswerBy.set(performance.now() + this.#options.timeout);
-  }
-
-  #silent(): void {
-    // It answers, but so much else that the answer has not been read yet.
-    if (this.#redis.stream?.bytesRead !== this.#bytesBefore) return this.#listenFor();
-    this.#expectNothing();
-    this.#redis.disconnect(true);
-    this.#options.onSilence?.();
-  }
-
-  #expectNothing(): void {
-    this.#asked = undefined;
-    this.#mustAnswerBy.off();
+    if (this.#ready && this.#wanted.size > 0) this.#heartbeat.ping();
   }
 
   /** Commands go to that server now: listens there, too. @param endpoint - as of {@link endpointOf} */
@@ -205,7 +166,7 @@ export class ConnectionSubscriber implements Subscriber {
     this.#closed = true;
     this.#quiet();
     this.#handshake.done();
-    clearInterval(this.#heartbeat);
+    this.#heartbeat.stop();
     for (const waiting of this.#wanted.values()) waiting?.reject(new ShutdownError());
     this.#wanted.clear();
     for (const [redis, leave] of this.#connections) {
@@ -262,9 +223,7 @@ export class ConnectionSubscriber implements Subscriber {
 
   #forget(channel: string): void {
     this.#wanted.delete(channel);
-    if (this.#wanted.size > 0) return;
-    clearInterval(this.#heartbeat);
-    this.#heartbeat = undefined;
+    if (this.#wanted.size === 0) this.#heartbeat.stop();
   }
 
   /** Nothing can be sent any more. */
@@ -273,7 +232,7 @@ export class ConnectionSubscriber implements Subscriber {
     this.#retry = undefined;
     this.#again.clear();
     this.#collected = [];
-    this.#expectNothing();
+    this.#heartbeat.expectNothing();
   }
 
   #askAgainIn(ms: number, channels: Iterable<string>): void {

@@ -3,6 +3,7 @@ import { runOutside } from '../../util/outside';
 import { Handshake } from '../link/Handshake';
 import { isReply } from '../link/replyErrors';
 import { endpointOf } from './ConnectionSubscriber';
+import { Heartbeat } from './Heartbeat';
 
 /** Receives the keys that have changed. */
 export interface KeyChanges {
@@ -22,11 +23,11 @@ const NO_SUCH_CLIENT = /redirect to does not exist/i;
  * until it is read again. Each connection for commands has one that receives the messages (REDIRECT). That one speaks
  * RESP2, whatever the other one speaks: ioredis does not pass such pushes of RESP3 on.
  *
- * After each reconnect of either of them tracking is enabled anew, and all keys may have changed.
+ * That one has a heartbeat: it may receive nothing for hours. After each reconnect of either of them tracking is enabled anew, and all keys may have changed.
  */
 export class KeyTracking {
   events: KeyChanges | undefined;
-  readonly #listeners = new Set<Redis>();
+  readonly #listeners = new Map<Redis, Heartbeat>();
   #refused = false;
 
   /**
@@ -52,7 +53,8 @@ export class KeyTracking {
         else this.#refuse(error);
       });
     };
-    this.#listeners.add(listener);
+    const heartbeat = new Heartbeat(() => listener, timeout);
+    this.#listeners.set(listener, heartbeat);
     // Trouble with the server is reported by the connection that sends commands.
     const handshake = new Handshake(listener, timeout);
     listener.on('ready', () =>
@@ -61,26 +63,40 @@ export class KeyTracking {
         await listener.subscribe(CHANNEL);
         handshake.done();
         id = own;
+        heartbeat.start(() => id !== undefined && heartbeat.ping());
         await enable();
       }),
     );
     listener.on('messageBuffer', (_channel: Buffer, keys: unknown) =>
       this.events?.changed(Array.isArray(keys) ? keys.map(String) : undefined),
     );
-    listener.on('close', () => (id = undefined));
+    listener.on('close', () => {
+      id = undefined;
+      heartbeat.expectNothing();
+    });
     commands.on('ready', () => attempt(enable));
     return () => {
-      this.#listeners.delete(listener);
       handshake.done();
-      listener.disconnect();
+      this.#leave(listener);
     };
+  }
+
+  /** Checks whether the servers are still there: another connection gets no answer. */
+  probe(): void {
+    for (const [listener, heartbeat] of this.#listeners) if (listener.status === 'ready') heartbeat.ping();
+  }
+
+  #leave(listener: Redis): void {
+    this.#listeners.get(listener)?.stop();
+    this.#listeners.get(listener)?.expectNothing();
+    this.#listeners.delete(listener);
+    listener.disconnect();
   }
 
   #refuse(error: Error): void {
     if (this.#refused) return;
     this.#refused = true;
-    for (const listener of this.#listeners) listener.disconnect();
-    this.#listeners.clear();
+    for (const listener of [...this.#listeners.keys()]) this.#leave(listener);
     this.events?.refused(error);
   }
 }

@@ -162,7 +162,7 @@ for (const values of [undefined, ['v'], ['v', 'w']]) {
         await contenders(2);
         client.executor.freeze();
         await unlock(1);
-        client.watchdog.check(() => true, true);
+        client.watchdog.doubt(client.ownerships.all());
         client.watchdog.renewNow();
         await clock.tickAsync(15_000);
         expect(client.executor.count(`${scripts}.renew`)).to.equal(0);
