@@ -34,7 +34,7 @@ export class Subscriptions<H extends object = object> {
   readonly settings: SubscriptionSettings;
   /** Its connections for subscriptions. */
   readonly subscriber: Subscriber;
-  /** Whether a connection for subscriptions is gone. */
+  /** Whether a connection for all subscriptions is gone. */
   interrupted = false;
   /** Whether no waiter can join any more. */
   closed = false;
@@ -59,10 +59,10 @@ export class Subscriptions<H extends object = object> {
         this.#resting.get(channel)?.message();
         this.#listeners.get(channel)?.(message);
       },
-      interrupted: () => this.#setInterrupted(true),
-      restored: () => {
-        this.#setInterrupted(false);
-        this.wakeAll();
+      interrupted: (channels) => this.#setInterrupted(true, channels),
+      restored: (channels) => {
+        this.#setInterrupted(false, channels);
+        for (const queue of this.#queues(channels)) queue.wakeAll();
       },
     };
   }
@@ -230,13 +230,20 @@ export class Subscriptions<H extends object = object> {
     }
   }
 
-  #setInterrupted(interrupted: boolean): void {
-    this.interrupted = interrupted;
-    if (!this.closed) for (const queue of this.#queues()) queue.interrupted();
+  #setInterrupted(interrupted: boolean, channels?: readonly string[]): void {
+    if (channels === undefined) this.interrupted = interrupted;
+    else for (const subscription of this.#of(channels)) subscription.interrupted = interrupted;
+    if (!this.closed) for (const queue of this.#queues(channels)) queue.interrupted();
   }
 
-  #queues(): WaitQueue<H>[] {
-    return [...this.#subscriptions.values()].flatMap(({ queues }) => [...queues.values()]);
+  /** @param channels - only of these. @default of all */
+  #queues(channels?: readonly string[]): WaitQueue<H>[] {
+    return this.#of(channels).flatMap(({ queues }) => [...queues.values()]);
+  }
+
+  #of(channels: readonly string[] | undefined): Subscription<H>[] {
+    if (channels === undefined) return [...this.#subscriptions.values()];
+    return channels.flatMap((channel) => this.#subscriptions.get(channel) ?? []);
   }
 }
 
@@ -260,6 +267,8 @@ class Subscription<H extends object = object> implements QueueSubscription<H> {
   readonly settings: SubscriptionSettings;
   readonly queues = new Map<string, WaitQueue<H>>();
   live = false;
+  /** Whether the messages of this channel may be lost now. */
+  interrupted = false;
   readonly #table: Subscriptions<H>;
   #subscribing = false;
 
@@ -271,7 +280,7 @@ class Subscription<H extends object = object> implements QueueSubscription<H> {
   }
 
   get heard(): boolean {
-    return this.live && !this.#table.interrupted;
+    return this.live && !this.interrupted && !this.#table.interrupted;
   }
 
   /** Where two objects share the channel, or two sets of values, the number of listeners says nothing about either. */

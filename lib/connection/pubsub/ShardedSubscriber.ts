@@ -12,15 +12,24 @@ import type { Subscriber, SubscriberEvents } from './Subscriber';
 interface ChannelSubscription {
   /** The master at which it is subscribed, or about to be; `undefined` while its slot has no owner. */
   shard: string | undefined;
-  readonly subscribed: DeferredPromise<void>;
+  /** Settled when that has acknowledged it. A new one while an interruption lasts. */
+  subscribed: DeferredPromise<void>;
+  /** Whether it was ever acknowledged: its listeners count on it. */
+  live: boolean;
+  /** Whether its listeners were told of an interruption that lasts. */
+  interrupted: boolean;
+  /** Tells of an interruption if a move takes long. */
+  late: NodeJS.Timeout | undefined;
   /** How often a node has redirected it. */
   moves: number;
 }
 
 /** A channel that is redirected moves on at once this many times, and then ... */
 const FREE_MOVES = 3;
-/** ... after this many ms each time: the nodes of the cluster do not agree yet. */
+/** ... after this many ms each time: the nodes of the cluster do not agree yet. So long, too, a refused one waits. */
 const MOVE_PAUSE_MS = 100;
+/** A move that takes longer than this is an interruption, in ms. */
+const LATE_MS = 100;
 
 /** Makes the connection that listens at one master. */
 export type OpenShard = (address: NodeAddress, moved: (channel: string, error: Error) => void) => ConnectionSubscriber;
@@ -28,6 +37,9 @@ export type OpenShard = (address: NodeAddress, moved: (channel: string, error: E
 /**
  * Sharded pub/sub: each channel is subscribed at the master that owns its slot, on one connection for each master,
  * opened for its first channel. When a slot gets another owner, its channels follow, and their waiters try again.
+ *
+ * A channel is: wanted -> live <-> interrupted (its shard is silent, refuses it, or has no owner) ... -> forgotten. Each
+ * has a state of its own: a shard that hangs says nothing about the channels of another one.
  */
 export class ShardedSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;
@@ -36,8 +48,10 @@ export class ShardedSubscriber implements Subscriber {
   readonly #open: OpenShard;
   readonly #shards = new Map<string, ConnectionSubscriber>();
   readonly #subscriptions = new Map<string, ChannelSubscription>();
-  /** Shards whose messages are lost for now. */
-  readonly #silent = new Set<string>();
+  /** The channels whose listeners were told of an interruption that lasts. */
+  readonly #interrupted = new Set<string>();
+  /** Channels that were acknowledged again in this turn. */
+  readonly #restored = new Set<string>();
   #closed = false;
 
   constructor(view: ClusterView, open: OpenShard) {
@@ -50,7 +64,8 @@ export class ShardedSubscriber implements Subscriber {
     if (this.#closed) return Promise.reject(new ShutdownError());
     let subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) {
-      this.#subscriptions.set(channel, (subscription = { shard: undefined, subscribed: pDefer<void>(), moves: 0 }));
+      const state = { live: false, interrupted: false, late: undefined, moves: 0 };
+      this.#subscriptions.set(channel, (subscription = { shard: undefined, subscribed: pDefer<void>(), ...state }));
       void this.#settle(channel, subscription);
     }
     return subscription.subscribed.promise;
@@ -59,8 +74,9 @@ export class ShardedSubscriber implements Subscriber {
   unsubscribe(channel: string): void {
     const subscription = this.#subscriptions.get(channel);
     if (subscription === undefined) return;
-    this.#subscriptions.delete(channel);
+    this.#forget(channel, subscription);
     this.#shards.get(subscription.shard ?? '')?.unsubscribe(channel);
+    if (subscription.interrupted && this.#interrupted.size === 0) this.events?.restored([]);
   }
 
   probe(): void {
@@ -69,30 +85,56 @@ export class ShardedSubscriber implements Subscriber {
 
   close(): void {
     this.#closed = true;
-    for (const subscription of this.#subscriptions.values()) subscription.subscribed.reject(new ShutdownError());
-    this.#subscriptions.clear();
+    for (const [channel, subscription] of this.#subscriptions) {
+      this.#forget(channel, subscription);
+      subscription.subscribed.reject(new ShutdownError());
+    }
     for (const shard of this.#shards.values()) shard.close();
     this.#shards.clear();
   }
 
-  /** Subscribes a channel where its slot is. Never rejects. */
+  #forget(channel: string, { late }: ChannelSubscription): void {
+    clearTimeout(late);
+    this.#subscriptions.delete(channel);
+    this.#interrupted.delete(channel);
+    this.#restored.delete(channel);
+  }
+
+  /** Subscribes a channel where its slot is, until that has succeeded or nobody wants it. Never rejects. */
   async #settle(channel: string, subscription: ChannelSubscription): Promise<void> {
     const key = this.#view.ownerOf(slotOf(channel));
     subscription.shard = key;
+    if (subscription.live) subscription.late ??= setTimeout(() => this.#interrupt([channel]), LATE_MS).unref();
     const address = key === undefined ? undefined : this.#view.masters.get(key);
     if (key === undefined || address === undefined) return this.#view.trouble();
+    const isCurrent = (): boolean => subscription.shard === key && this.#subscriptions.get(channel) === subscription;
     try {
       if (subscription.moves > FREE_MOVES) await pause(MOVE_PAUSE_MS, undefined, { ref: false });
-      if (subscription.shard !== key || this.#subscriptions.get(channel) !== subscription) return;
+      if (!isCurrent()) return;
       await this.#shard(key, address).subscribe(channel);
-      subscription.moves = 0;
-      subscription.subscribed.resolve();
-    } catch (error) {
       // Moved on meanwhile: that move settles it.
-      if (subscription.shard !== key || this.#subscriptions.get(channel) !== subscription) return;
-      this.#subscriptions.delete(channel);
-      subscription.subscribed.reject(error);
+      if (isCurrent()) this.#acknowledged(channel, subscription);
+    } catch (error) {
+      if (!isCurrent()) return;
+      if (subscription.live) {
+        // Its listeners count on it, and the connection has forgotten it.
+        this.#interrupt([channel]);
+        await pause(MOVE_PAUSE_MS, undefined, { ref: false });
+        if (isCurrent()) return this.#settle(channel, subscription);
+      } else {
+        this.#forget(channel, subscription);
+        subscription.subscribed.reject(error);
+      }
     }
+  }
+
+  #acknowledged(channel: string, subscription: ChannelSubscription): void {
+    subscription.moves = 0;
+    clearTimeout(subscription.late);
+    subscription.late = undefined;
+    if (subscription.live) return this.#restore([channel]);
+    subscription.live = true;
+    subscription.subscribed.resolve();
   }
 
   #shard(key: string, address: NodeAddress): ConnectionSubscriber {
@@ -102,22 +144,57 @@ export class ShardedSubscriber implements Subscriber {
       shard.events = {
         message: (channel, message) => this.events?.message(channel, message),
         interrupted: () => {
-          this.#silent.add(key);
-          this.events?.interrupted();
+          this.#interrupt(this.#channelsOf(key));
           this.#view.trouble();
         },
-        restored: () => this.#restored(key),
+        // A move there has an acknowledgement of its own.
+        restored: () =>
+          this.#restore(this.#channelsOf(key).filter((one) => this.#subscriptions.get(one)?.late === undefined)),
       };
       this.#shards.set(key, shard);
     }
     return shard;
   }
 
-  #restored(key: string): void {
-    this.#silent.delete(key);
-    this.events?.restored();
+  /** The live channels of a shard. */
+  #channelsOf(key: string): string[] {
+    return [...this.#subscriptions].flatMap(([channel, { shard, live }]) => (live && shard === key ? [channel] : []));
+  }
+
+  /** Messages of these live channels may be lost from now on. */
+  #interrupt(channels: readonly string[]): void {
+    for (const channel of channels) {
+      const subscription = this.#subscriptions.get(channel)!;
+      this.#restored.delete(channel);
+      if (subscription.interrupted) continue;
+      subscription.interrupted = true;
+      this.#interrupted.add(channel);
+      subscription.subscribed = pDefer<void>();
+      subscription.subscribed.promise.catch(() => undefined);
+    }
+    if (channels.length > 0) this.events?.interrupted(channels);
+  }
+
+  /** These live channels are subscribed again. Those of one turn are told together. */
+  #restore(channels: readonly string[]): void {
+    if (channels.length === 0) return;
+    if (this.#restored.size === 0) queueMicrotask(() => this.#tellRestored());
+    for (const channel of channels) this.#restored.add(channel);
+  }
+
+  #tellRestored(): void {
+    const channels = [...this.#restored];
+    this.#restored.clear();
+    if (channels.length === 0) return;
+    for (const channel of channels) {
+      const subscription = this.#subscriptions.get(channel)!;
+      if (!this.#interrupted.delete(channel)) continue;
+      subscription.interrupted = false;
+      subscription.subscribed.resolve();
+    }
+    this.events?.restored(channels);
     // Others are still gone.
-    if (this.#silent.size > 0) this.events?.interrupted();
+    if (this.#interrupted.size > 0) this.events?.interrupted([...this.#interrupted]);
   }
 
   /** A shard does not own the slot of a channel any more, and has forgotten the channel. */
@@ -134,22 +211,23 @@ export class ShardedSubscriber implements Subscriber {
 
   /** Moves every channel to the owner of its slot, and disconnects from masters without slots. */
   #follow(): void {
-    const moves: Promise<void>[] = [];
-    let healed = false;
+    const orphans: string[] = [];
     for (const [channel, subscription] of this.#subscriptions) {
+      const { shard, live } = subscription;
       const owner = this.#view.ownerOf(slotOf(channel));
-      if (owner === undefined && !this.#view.masters.has(subscription.shard ?? '')) subscription.shard = undefined;
-      if (owner === undefined || owner === subscription.shard) continue;
-      this.#shards.get(subscription.shard ?? '')?.unsubscribe(channel);
-      moves.push(this.#settle(channel, subscription));
+      if (owner === undefined && !this.#view.masters.has(shard ?? '')) {
+        subscription.shard = undefined;
+        if (live && shard !== undefined) orphans.push(channel);
+      }
+      if (owner === undefined || owner === shard) continue;
+      this.#shards.get(shard ?? '')?.unsubscribe(channel);
+      void this.#settle(channel, subscription);
     }
     for (const [key, shard] of this.#shards) {
       if (this.#view.masters.has(key)) continue;
       this.#shards.delete(key);
-      healed = this.#silent.delete(key) || healed;
       shard.close();
     }
-    if (moves.length > 0 || (healed && this.#silent.size === 0))
-      void Promise.all(moves).then(() => this.events?.restored());
+    this.#interrupt(orphans);
   }
 }

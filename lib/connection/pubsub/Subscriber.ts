@@ -4,10 +4,14 @@ import { UnsupportedOperationError } from '../../errors';
 export interface SubscriberEvents {
   /** A message came. */
   message(channel: string, message: string): void;
-  /** Messages may be lost from now on: a connection is gone. */
-  interrupted(): void;
-  /** Channels are subscribed again; what was published meanwhile is lost. */
-  restored(): void;
+  /** Messages may be lost from now on: a connection is gone. @param channels - of these. @default of all */
+  interrupted(channels?: readonly string[]): void;
+  /**
+   * Channels are subscribed again; what was published meanwhile is lost. That may come without an interruption, where
+   * it was short.
+   * @param channels - these. @default all
+   */
+  restored(channels?: readonly string[]): void;
 }
 
 /** Connections for subscriptions. They subscribe again by themselves after a reconnect. */

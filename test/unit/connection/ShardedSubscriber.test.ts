@@ -206,6 +206,85 @@ describe('ShardedSubscriber', () => {
     expect(told).to.deep.equal(['interrupted', 'restored']);
   });
 
+  describe('E11: tells of each channel by itself', () => {
+    let heard: string[];
+
+    /** What is told, with the channels. */
+    async function listenOnTwoShards(): Promise<void> {
+      await subscribeOnTwoShards();
+      heard = [];
+      const tell = (what: string, some: readonly string[] = []): void => {
+        const text = `${what} ${some.map((channel) => (channel === LOW ? 'low' : 'high')).join()}`;
+        // The shard repeats it when it has connected.
+        if (heard.at(-1) !== text) heard.push(text);
+      };
+      subscriber.events = {
+        message: () => undefined,
+        interrupted: (some) => tell('interrupted', some),
+        restored: (some) => tell('restored', some),
+      };
+    }
+
+    it('two move, and one of the new masters hangs: the other is restored, and this one is interrupted', async () => {
+      await listenOnTwoShards();
+      view.load(3, 4);
+      shards.get(4)!.open();
+      await settle();
+      shards.get(4)!.answer();
+      await settle();
+      expect(heard).to.deep.equal(['restored high']);
+      await clock.tickAsync(200);
+      expect(heard).to.deep.equal(['restored high', 'interrupted low']);
+      const again = new Outcome(subscriber.subscribe(LOW));
+      await settle();
+      expect(again.state).to.equal('pending');
+      await answer();
+      await answer();
+      expect([heard.at(-1), again.state]).to.deep.equal(['restored low', 'resolved']);
+    });
+
+    it('what a new master refuses is asked for again, and interrupted until then', async () => {
+      await listenOnTwoShards();
+      view.load(3, 2);
+      shards.get(3)!.open();
+      await settle();
+      shards.get(3)!.sent.at(-1)!.reject(reply('NOPERM no access to the channel'));
+      await settle();
+      expect(heard).to.deep.equal(['interrupted low']);
+      const sent = (): number => shards.get(3)!.texts.filter((text) => text === `ssubscribe ${LOW}`).length;
+      await clock.tickAsync(150);
+      expect(sent()).to.equal(2);
+      shards.get(3)!.answer();
+      await settle();
+      expect(heard.at(-1)).to.equal('restored low');
+    });
+
+    it('one moves while the shard of the other is silent: only the one is restored', async () => {
+      await listenOnTwoShards();
+      shards.get(2)!.break();
+      await settle();
+      view.load(3, 2);
+      shards.get(3)!.open();
+      await settle();
+      shards.get(3)!.answer();
+      await settle();
+      // What is still interrupted is told once more.
+      expect(heard.slice(0, 3)).to.deep.equal(['interrupted high', 'restored low', 'interrupted high']);
+      expect(heard.at(-1)).to.equal('interrupted high');
+    });
+
+    it('one whose slot has no owner any more is interrupted', async () => {
+      await listenOnTwoShards();
+      view.load();
+      await settle();
+      expect(heard).to.deep.equal(['interrupted low,high']);
+      view.load(1, 2);
+      await answer();
+      await answer();
+      expect(heard.slice(1).join()).to.equal('restored low,high');
+    });
+  });
+
   it('closed rejects those who wait, and closes every connection', async () => {
     view.load(1, 2);
     const outcomes = [subscriber.subscribe(LOW), subscriber.subscribe(HIGH)].map((one) => new Outcome(one));
