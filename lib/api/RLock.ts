@@ -305,6 +305,18 @@ export interface RReadWriteLock extends RObject {
  * Source: `org.redisson.api.RFencedLock`.
  */
 export interface RFencedLock extends RLock {
+  /** As {@link RLock.acquire}. @returns the hold, with its token */
+  acquire(options?: AcquireOptions): Promise<FencedLockHold>;
+
+  /** As {@link RLock.tryAcquireHold}. @returns the hold, with its token, or `null` */
+  tryAcquireHold(options?: AcquireOptions): Promise<FencedLockHold | null>;
+
+  /** As {@link RLock.withLock}. @param fn - gets the hold, with its token */
+  withLock<T>(fn: (hold: FencedLockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
+
+  /** As {@link RLock.tryWithLock}. @param fn - gets the hold, with its token */
+  tryWithLock<T>(fn: (hold: FencedLockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<TryResult<T>>;
+
   /**
    * As `lock`.
    *
@@ -460,4 +472,10 @@ export interface LockHold {
    * block.
    */
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** One hold of a fenced lock: a {@link LockHold} that always has a token. */
+export interface FencedLockHold extends LockHold {
+  /** The fencing token of this hold, strictly greater than those of all earlier holds. Send it with each write. */
+  readonly token: bigint;
 }

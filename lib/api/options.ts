@@ -33,13 +33,13 @@ export type LockOptions = number | ThreadOptions;
  */
 export interface AcquireOptions extends ThreadOptions {
   /**
-   * How long to wait at most, in `unit`. Zero or less: one attempt.
+   * How long to wait at most, in `unit` (default: ms). Zero or less: one attempt.
    * @default no limit for `acquire` and `withLock`, one attempt for `tryAcquireHold`
    */
   readonly waitTime?: number | undefined;
   /**
-   * How long to hold at most, in `unit`; -1: the watchdog renews the lock for as long as this process lives and is not
-   * blocked.
+   * How long to hold at most, in `unit` (default: ms); -1: the watchdog renews the lock for as long as this process
+   * lives and is not blocked.
    * @default -1
    */
   readonly leaseTime?: number | undefined;
@@ -78,7 +78,7 @@ export type TryResult<T> = { readonly acquired: true; readonly value: T } | { re
 /** Options of `withPermits` of a semaphore. `threadId` is for telemetry only: permits have no owner. */
 export interface PermitRunOptions extends ThreadOptions {
   /**
-   * How long to wait at most, in `unit`. Zero or less: one attempt.
+   * How long to wait at most, in `unit` (default: ms). Zero or less: one attempt.
    * @default no limit
    */
   readonly waitTime?: number | undefined;
@@ -97,8 +97,8 @@ export interface PermitHoldOptions extends PermitRunOptions {
    */
   readonly permits?: number | undefined;
   /**
-   * How long to hold them at most, in `unit`, more than 0; -1: the watchdog renews them for as long as this process
-   * lives and is not blocked.
+   * How long to hold them at most, in `unit` (default: ms), more than 0; -1: the watchdog renews them for as long as
+   * this process lives and is not blocked.
    * @default -1
    */
   readonly leaseTime?: number | undefined;
@@ -107,7 +107,7 @@ export interface PermitHoldOptions extends PermitRunOptions {
 /** Options of `LockHold.detach`. */
 export interface DetachOptions {
   /**
-   * How long the lock stays held for the ticket, in `unit`, more than 0. Nobody renews it until then.
+   * How long the lock stays held for the ticket, in `unit` (default: ms), more than 0. Nobody renews it until then.
    * @default the setting `lockWatchdogTimeout`
    */
   readonly leaseTime?: number | undefined;
@@ -121,7 +121,7 @@ export interface DetachOptions {
 /** Options of `RedissonClient.attach`. */
 export interface AttachOptions {
   /**
-   * How long to hold it at most from then on, in `unit`, more than 0; -1: the watchdog renews it.
+   * How long to hold it at most from then on, in `unit` (default: ms), more than 0; -1: the watchdog renews it.
    * @default -1
    */
   readonly leaseTime?: number | undefined;

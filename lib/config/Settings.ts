@@ -26,7 +26,12 @@ export interface WatchdogThreadSettings {
 /**
  * Whether a thread of its own renews a lock: `true` with the defaults of {@link WatchdogThreadSettings}, `false` not.
  */
-export type WatchdogThreadOption = boolean | { readonly maxStall?: number | undefined };
+export type WatchdogThreadOption =
+  | boolean
+  | {
+      /** As in {@link WatchdogThreadSettings}, in ms. @default 60000 */
+      readonly maxStall?: number | undefined;
+    };
 
 /** What inspectors may ask of a client. */
 export interface IntrospectionSettings {
@@ -44,8 +49,8 @@ export type IntrospectionOption = boolean | { readonly callSites?: boolean | und
  */
 export interface CommonSettings {
   /**
-   * The lease of a hold acquired without one; renewed three times in this time. A dead holder keeps the lock at most
-   * this long.
+   * The lease of a hold acquired without one, in ms; renewed three times in this time. A dead holder keeps the lock at
+   * most this long.
    * @default 30000, Redisson's; it need not be the value of the Java clients: it only sets how long dead holders keep a
    *   lock
    */
@@ -57,7 +62,7 @@ export interface CommonSettings {
   readonly lockWatchdogBatchSize: number;
   /**
    * How long a waiter without limit keeps its place in the queue of a fair lock after the time at which it is expected
-   * to get the lock.
+   * to get the lock, in ms.
    * @default 300000, Redisson's (its documentation says 5 seconds, its code does not)
    */
   readonly fairLockWaitTimeout: number;
@@ -67,7 +72,7 @@ export interface CommonSettings {
    */
   readonly checkLockSyncedSlaves: boolean;
   /**
-   * How long an acquisition waits for replicas to confirm it.
+   * How long an acquisition waits for replicas to confirm it, in ms.
    * @default 1000, Redisson's
    */
   readonly slavesSyncTimeout: number;
@@ -128,10 +133,10 @@ export interface CommonSettings {
    * @default 'AUTO': if the servers support it, as in Redisson
    */
   readonly shardedSubscriptionMode: ShardedSubscriptionMode;
-  /** How long to wait for the reply to a command. @default 3000, Redisson's */
+  /** How long to wait for the reply to a command, in ms. @default 3000, Redisson's */
   readonly timeout: number;
   /**
-   * How long opening a connection may take.
+   * How long opening a connection may take, in ms.
    * @default 10000, Redisson's
    */
   readonly connectTimeout: number;
@@ -141,7 +146,7 @@ export interface CommonSettings {
    */
   readonly retryAttempts: number;
   /**
-   * How long a waiter without limit waits to become subscribed.
+   * How long a waiter without limit waits to become subscribed, in ms.
    * @default 7500, Redisson's
    */
   readonly subscriptionTimeout: number;

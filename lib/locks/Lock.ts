@@ -347,7 +347,8 @@ export function withTokens(lock: Lock): RFencedLock {
     return taken.ok ? taken.token! : null;
   };
 
-  return Object.assign(lock, {
+  // A hold of this kind has a token: its script replies with it.
+  return Object.assign(lock as Lock & Pick<RFencedLock, 'acquire' | 'tryAcquireHold' | 'withLock' | 'tryWithLock'>, {
     tryLockAndGetToken,
 
     async lockAndGetToken(leaseTime = -1, unit?: TimeUnit, options?: LockOptions): Promise<bigint> {

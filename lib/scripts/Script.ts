@@ -68,6 +68,9 @@ export const TAKES = { resend: 'never', synced: true } as const;
 /** The rules of a script that renews many holds. It is sent once: the next renewal follows soon. */
 export const RENEWS = { keys: [], args: ['lease'], resend: 'never', synced: true } as const;
 
+/** `NoInfer`, which TypeScript has from 5.4 on; the declarations are read by 5.2. */
+type Uninferred<T> = [T][T extends unknown ? 0 : never];
+
 /** The definition of a script. */
 export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */
@@ -95,7 +98,7 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
    * that at least one replica must have confirmed: acquisitions, which a failover must not lose.
    * @default false
    */
-  readonly synced?: boolean | { selects(value: NoInfer<R>): boolean }['selects'];
+  readonly synced?: boolean | { selects(value: Uninferred<R>): boolean }['selects'];
   /**
    * Whether its caller only wants to know something, though it may tidy up on the way. Such a call takes no longer than
    * the command time-out. @default false

@@ -5,8 +5,14 @@ import { projectRoot } from '../../tools/buildOutput';
 /**
  * What the compiler, as strict as it gets, has to say about these files and about our declarations that they reach
  * (of everybody else's only what it meets on the way: checking all of Node's takes long). `file(line): message`.
+ *
+ * @param compiler - another version of it
  */
-export function typeErrors(files: readonly string[], options: ts.CompilerOptions): string[] {
+export function typeErrors(
+  files: readonly string[],
+  options: ts.CompilerOptions,
+  compiler: Pick<typeof ts, 'createProgram' | 'createCompilerHost'> = ts,
+): string[] {
   const all: ts.CompilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -17,7 +23,7 @@ export function typeErrors(files: readonly string[], options: ts.CompilerOptions
     types: ['node'],
     ...options,
   };
-  const program = ts.createProgram([...files], all, hostFor(all));
+  const program = compiler.createProgram([...files], all, hostFor(all, compiler));
   const ours = program.getSourceFiles().filter(({ fileName }) => files.includes(fileName) || isOurs(fileName));
   const diagnostics = [
     ...program.getOptionsDiagnostics(),
@@ -28,10 +34,12 @@ export function typeErrors(files: readonly string[], options: ts.CompilerOptions
 }
 
 /** The declarations of TypeScript and Node are parsed once for all programs of the same options: half of their time. */
-const declarations = new Map<string, ts.SourceFile | undefined>();
+const parsed = new WeakMap<object, Map<string, ts.SourceFile | undefined>>();
 
-function hostFor(options: ts.CompilerOptions): ts.CompilerHost {
-  const host = ts.createCompilerHost(options);
+function hostFor(options: ts.CompilerOptions, compiler: Pick<typeof ts, 'createCompilerHost'>): ts.CompilerHost {
+  const host = compiler.createCompilerHost(options);
+  const declarations = parsed.get(compiler) ?? new Map<string, ts.SourceFile | undefined>();
+  parsed.set(compiler, declarations);
   const read = host.getSourceFile.bind(host);
   const ofOptions = JSON.stringify(options);
   return {

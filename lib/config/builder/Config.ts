@@ -21,19 +21,19 @@ const OF_SECTIONS =
 // The class has these setters at run time: they are made of the settings.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export interface Config extends SharedSetters {
-  /** @param timeout - the lease of a hold acquired without one. Default 30000 */
+  /** @param timeout - the lease of a hold acquired without one. Default 30000 ms */
   setLockWatchdogTimeout(timeout: number): this;
 
   /** @param size - how many locks one command renews at most. Default 100 */
   setLockWatchdogBatchSize(size: number): this;
 
-  /** @param timeout - how long a waiter without limit keeps its place in the queue of a fair lock. Default 300000 */
+  /** @param timeout - how long a waiter without limit keeps its place in the queue of a fair lock. Default 300000 ms */
   setFairLockWaitTimeout(timeout: number): this;
 
   /** @param check - whether an acquisition that no replica confirms is undone. Default true */
   setCheckLockSyncedSlaves(check: boolean): this;
 
-  /** @param timeout - how long to wait for the replicas. Default 1000 */
+  /** @param timeout - how long to wait for the replicas. Default 1000 ms */
   setSlavesSyncTimeout(timeout: number): this;
 
   /** @param times - how often one hold is renewed at most; 0: no limit. Default 0. Not in Redisson */

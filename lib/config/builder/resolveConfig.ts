@@ -51,8 +51,8 @@ export function isPlainObject(value: unknown): value is RedissonOptions {
 }
 
 /**
- * Whether it is a `Config`, of this copy of the package or of another one. By its members: a reference to the class would
- * bring the YAML library into every bundle.
+ * Whether it is a `Config`, of this copy of the package or of another one. By its members: a reference to the class
+ * would bring the YAML library into every bundle.
  */
 function isConfig(value: unknown): value is Config {
   const isInstance = typeof value === 'object' && value !== null && !isPlainObject(value);

@@ -10,13 +10,13 @@ import type { SharedSetters } from './SharedSetters';
  * Source: `org.redisson.config.BaseConfig`.
  */
 export interface ServersConfig extends SharedSetters {
-  /** @param timeout - how long to wait for the reply to a command. Default 3000 */
+  /** @param timeout - how long to wait for the reply to a command. Default 3000 ms */
   setTimeout(timeout: number): this;
-  /** @param connectTimeout - how long opening a connection may take. Default 10000 */
+  /** @param connectTimeout - how long opening a connection may take. Default 10000 ms */
   setConnectTimeout(connectTimeout: number): this;
   /** @param retryAttempts - how often a command is retried. Default 4 */
   setRetryAttempts(retryAttempts: number): this;
-  /** @param subscriptionTimeout - how long a waiter waits to become subscribed. Default 7500 */
+  /** @param subscriptionTimeout - how long a waiter waits to become subscribed. Default 7500 ms */
   setSubscriptionTimeout(subscriptionTimeout: number): this;
   /** @param clientName - the name of the connections in `CLIENT LIST`. Default none */
   setClientName(clientName: string | null | undefined): this;
@@ -50,7 +50,7 @@ export interface SentinelServersConfig extends ServersConfig {
 export interface ClusterServersConfig extends ServersConfig {
   /** @param addresses - more nodes, e.g. `redis://127.0.0.1:7000` */
   addNodeAddress(...addresses: readonly (string | URL)[]): this;
-  /** @param scanInterval - how often to check for changes. Default 5000 */
+  /** @param scanInterval - how often to check for changes. Default 5000 ms */
   setScanInterval(scanInterval: number): this;
   /** @param natMapper - translates the announced addresses. Default none */
   setNatMapper(natMapper: NatMapper): this;
@@ -70,6 +70,6 @@ export interface MasterSlaveServersConfig extends ServersConfig {
 export interface ReplicatedServersConfig extends ServersConfig {
   /** @param addresses - more servers, e.g. `redis://127.0.0.1:6379` */
   addNodeAddress(...addresses: readonly (string | URL)[]): this;
-  /** @param scanInterval - how often to check which one is the master. Default 1000 */
+  /** @param scanInterval - how often to check which one is the master. Default 1000 ms */
   setScanInterval(scanInterval: number): this;
 }

@@ -103,19 +103,19 @@ export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
   /** The lock's name, or a function that makes it from the arguments of the method. */
   readonly key: K;
   /**
-   * How long a call waits for the lock; zero or less: one attempt. After that, the call rejects with
+   * How long a call waits for the lock, in ms; zero or less: one attempt. After that, the call rejects with
    * `LockTimeoutError`, and the method does not run.
    * @default without limit, like `RLock.acquire`; one attempt with `skip`
    */
   readonly waitTime?: number | undefined;
   /**
-   * A fixed lease, which is not renewed: the method should end before it does. Zero or less: no fixed lease, the lock
+   * A fixed lease in ms, which is not renewed: the method should end before it does. Zero or less: no fixed lease, the lock
    * is renewed.
    * @default none
    */
   readonly expire?: number | undefined;
   /**
-   * How long the lock outlives this process; it is renewed every third of that time. Only without `expire`.
+   * How long the lock outlives this process, in ms; it is renewed every third of that time. Only without `expire`.
    * @default the client's setting
    */
   readonly lockWatchdogTimeout?: number | undefined;
