@@ -532,10 +532,17 @@ class FuzzSeed implements Observer {
       return this.#judge.giveUp(held, 'shutdown');
     }
     held.told = true;
+    if (this.#ranOut(reason)) held.gone = true;
     if (!this.#judge.mayBeLost(held)) this.#judge.violate(`FALSE LOSS ${who(held)} ${held.what}: its signal aborts`);
     if ((held.maxRenewals ?? 0) > 0 && !held.gone && !held.forced && performance.now() < held.until) {
       this.#judge.giveUp(held, 'maxRenewTimes');
     } else if (held.givenUp === undefined && !this.#closedClients.has(held.client)) held.state = 'over';
+  }
+
+  /** Whether renewals may have failed for so long: their lease is shorter than some troubles. */
+  #ranOut({ message }: Error): boolean {
+    const { extra, trouble } = this.#mode;
+    return extra === 'renewals' && trouble !== 'calm' && /its lease ran out/.test(message);
   }
 
   readonly #closedClients = new Set<string>();
@@ -550,6 +557,7 @@ class FuzzSeed implements Observer {
         held.claims.some(({ key }) => key === name) &&
         (held.state !== 'over' || held.told),
     );
+    if (this.#ranOut(cause)) for (const held of its) held.gone = true;
     if (its.length > 0 && !its.some((held) => held.told === true || this.#judge.mayBeLost(held))) {
       this.#judge.violate(`FALSE LOSS ${client.label}.${threadId} ${name}: onLockLost`);
     }
@@ -737,7 +745,7 @@ class FuzzSeed implements Observer {
       } else {
         const ms = random.below(500);
         this.note(`      server hangs for ${ms} ms`);
-        this.#server.frozenUntil = performance.now() + ms;
+        this.#server.frozenUntil = Math.max(this.#server.frozenUntil, performance.now() + ms);
         await this.#pause(ms);
       }
     }
