@@ -7,6 +7,7 @@ export const EDGES: Edges = {
     'config',
     'config/builder',
     'connection',
+    'connection/pending',
     'errors',
     'introspection',
     'kinds',

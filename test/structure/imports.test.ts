@@ -14,7 +14,10 @@ const IOREDIS = ['connection', 'connection/link', 'connection/cluster', 'connect
 const IOREDIS_TYPES = ['config', 'api', 'Redisson.ts'];
 
 /** `tools/buildCommandLine.ts` puts them into the command; no user installs them. */
-const BUNDLED_WITH_CLI = ['commander', 'string-width'];
+const BUNDLED: Readonly<Record<string, readonly string[]>> = {
+  'operators/cli': ['commander', 'string-width'],
+  'config/parse': ['yaml'],
+};
 
 function name(file: string): string {
   return path.relative(path.dirname(lib), file).split(path.sep).join('/');
@@ -50,7 +53,7 @@ describe('the imports of lib/', () => {
     const outside = imports.filter(({ target, specifier }) => target === undefined && !specifier.startsWith('node:'));
     const wrong = outside.filter(({ file, specifier }) => {
       const known = [...Object.keys(dependencies), ...Object.keys(peerDependencies)];
-      if (placeOf(lib, file) === 'operators/cli') known.push(...BUNDLED_WITH_CLI);
+      known.push(...(BUNDLED[placeOf(lib, file)] ?? []));
       return !known.some((one) => isOfPackage(specifier, one));
     });
     expect(wrong).to.deep.equal([]);
