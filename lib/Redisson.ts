@@ -23,7 +23,7 @@ import { resolveConfig } from './config/builder/resolveConfig';
 import { longestWaitMs } from './connection/Executor';
 import { serverIdentity } from './config/serverIdentity';
 import type { Settings } from './config/Settings';
-import { checkSlots, validateName } from './config/validateName';
+import { checkSlots, unmapName, validateName } from './config/validateName';
 import { ConfigError } from './errors';
 import { connect, type Connections } from './connection/connect';
 import { newSendRecord } from './connection/pending/CommandExecutor';
@@ -132,7 +132,7 @@ export class Redisson {
       const { callSites } = introspection;
       const parts = { clientId: this.#id, ownerships, subscriptions, backOffWaits: this.#backOffWaits, executor };
       const place = serverIdentity(settings);
-      this.#introspection = new Introspection({ ...parts, nameMapper, callSites, place });
+      this.#introspection = new Introspection({ ...parts, nameOf: (key) => unmapName(key, nameMapper), callSites, place });
     }
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { ConfigError } from '../errors/usageErrors';
+import { callUserCode } from '../util/userCode';
 import type { NameMapper } from './NameMapper';
 
 /**
@@ -42,6 +43,12 @@ export function mapName(name: string, mapper: NameMapper, what = 'lock'): string
   throw new ConfigError(
     `The nameMapper must give a non-empty string of well-formed Unicode for the ${what} '${name}', but gave ${inspect(mapped)}`,
   );
+}
+
+/** The name of a key, as `nameMapper.unmap` gives it; the key itself where that fails. */
+export function unmapName(rawName: string, mapper: NameMapper): string {
+  const name: unknown = callUserCode('nameMapper.unmap', () => mapper.unmap(rawName), { of: mapper });
+  return typeof name === 'string' ? name : rawName;
 }
 
 /**

@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackOffWaits } from '../acquire/BackOffWaits';
-import type { NameMapper } from '../config/NameMapper';
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { ShutdownError } from '../errors';
 import type { Heir } from '../kinds/Kind';
@@ -45,7 +44,8 @@ export interface Introspected {
   readonly subscriptions: Pick<Subscriptions<Heir>, 'listen' | 'unlisten'> & { waiting(): Iterable<Waiting<Caller>> };
   readonly backOffWaits: BackOffWaits<Heir>;
   readonly executor: Pick<CommandExecutor, 'publish'>;
-  readonly nameMapper: NameMapper;
+  /** The name of a key. */
+  readonly nameOf: (rawName: string) => string;
   /** Whether the client records the lines that acquire. */
   readonly callSites: boolean;
   /** The servers and the database: equal for clients that share their locks. */
@@ -192,7 +192,7 @@ export class Introspection {
       const { rawName, kind, heir } = oldest;
       const callSite = heir?.callSite;
       return {
-        name: heir?.ownership?.name ?? this.#client.nameMapper.unmap(rawName),
+        name: heir?.ownership?.name ?? this.#client.nameOf(rawName),
         key: rawName,
         kind,
         callers: waiting.length,

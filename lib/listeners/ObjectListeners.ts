@@ -11,7 +11,7 @@ import {
   UnsupportedOperationError,
 } from '../errors';
 import { describe } from '../util/describe';
-import { callListener, warnOfListener } from '../util/listeners';
+import { callUserCode } from '../util/userCode';
 import { runOutside } from '../util/outside';
 import { logSafely } from '../util/warn';
 import { once } from '../util/warnings';
@@ -224,11 +224,7 @@ function eventsOf(listener: unknown): readonly EventName[] {
   return events;
 }
 
-/** Calls a listener, in no caller's context. What it throws, or rejects with, is a warning of the process. */
+/** Calls a listener, in no caller's context. */
 function call(method: () => unknown): void {
-  const what = 'An object listener';
-  runOutside(() => {
-    const result = callListener(what, method);
-    if (result instanceof Promise) result.catch((error: unknown) => warnOfListener(what, error));
-  });
+  runOutside(() => callUserCode('An object listener', method));
 }

@@ -1,5 +1,7 @@
+import { callUserCode } from '../util/userCode';
+
 /**
- * Applies `nameOf` to a name. The user supplies `nameOf`: an error in it must not reach the caller who takes the lock.
+ * Applies `nameOf` of the user to a name.
  * @param otherwise - the result without `nameOf`
  */
 export function shownName(
@@ -8,9 +10,5 @@ export function shownName(
   otherwise?: string,
 ): string | undefined {
   if (nameOf === undefined) return otherwise;
-  try {
-    return nameOf(name);
-  } catch {
-    return undefined;
-  }
+  return callUserCode('nameOf', () => nameOf(name), { of: nameOf });
 }

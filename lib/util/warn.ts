@@ -1,4 +1,6 @@
-/** Warns by the client's logger where it has one, else as a warning of the process. A logger that throws is ignored. */
+import { callUserCode } from './userCode';
+
+/** Warns by the client's logger where it has one, else as a warning of the process. */
 export function warn(
   logger: { warn(fields: object, message: string): void } | undefined,
   code: string,
@@ -9,18 +11,14 @@ export function warn(
   else logSafely(logger, 'warn', fields, message);
 }
 
-type Log = (fields: object, message: string) => void;
+type Log = (fields: object, message: string) => unknown;
 
-/** Logs, if there is a logger. A failing logger must not stop a lock: its errors are dropped. */
+/** Logs, if there is a logger. That it fails is reported once. */
 export function logSafely<Level extends string>(
   logger: Readonly<Record<Level, Log>> | undefined,
   level: NoInfer<Level>,
   fields: object,
   message: string,
 ): void {
-  try {
-    logger?.[level](fields, message);
-  } catch {
-    // See above.
-  }
+  if (logger !== undefined) callUserCode('The logger', () => logger[level](fields, message), { of: logger });
 }

@@ -16,7 +16,7 @@ const page = fs.readFileSync(path.join(root, 'docs', 'architecture.md'), 'utf8')
 /** Not counted on the page. */
 const BELOW = /^(connection|errors|config)\//;
 /** Settings of introspection. */
-const UNASKED = { nameMapper: { map: String, unmap: String }, callSites: false, place: '' };
+const UNASKED = { nameOf: String, callSites: false, place: '' };
 
 function journey(heading: string): string[] {
   return stepsOf(page, heading)

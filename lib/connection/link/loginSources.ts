@@ -7,6 +7,7 @@ import type {
   StreamingCredentialsProvider,
 } from '../../config/Credentials';
 import { inTime, jittered } from '../../util/timing';
+import { callUserCode } from '../../util/userCode';
 
 /** The name and password for a server. */
 export interface Login {
@@ -113,11 +114,7 @@ class StreamedLogins implements LoginSource {
       this.#anewAt = performance.now() + ANEW_MS;
       this.#end();
     }
-    try {
-      this.#provider.onReAuthenticationError?.(error);
-    } catch {
-      // The user's code; the error is that of the calls anyway.
-    }
+    this.#callUserCode('credentials.onReAuthenticationError', () => this.#provider.onReAuthenticationError?.(error));
   }
 
   rest(): void {
@@ -158,13 +155,8 @@ class StreamedLogins implements LoginSource {
     };
     const reply: unknown = await this.#provider.subscribe({ onNext, onError });
     const [given, subscription] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    const dispose = (): void => {
-      try {
-        (subscription as { dispose?: () => void } | undefined)?.dispose?.();
-      } catch {
-        // The user's code; there is nothing left to end.
-      }
-    };
+    const ending = subscription as { dispose?: () => unknown } | undefined;
+    const dispose = (): void => this.#callUserCode('dispose() of credentials', () => ending?.dispose?.());
     if (!isOurs()) {
       dispose();
       throw ended ?? new Error('nobody wants it any more');
@@ -174,6 +166,10 @@ class StreamedLogins implements LoginSource {
     this.#dispose = dispose;
     // A login reported meanwhile is newer.
     return (this.#login ??= this.#secrets.read(given, 'credentials.subscribe returned'));
+  }
+
+  #callUserCode(what: string, call: () => unknown): void {
+    callUserCode(what, call, { show: (error) => this.#secrets.hide(error, what).message });
   }
 
   #tell(): void {

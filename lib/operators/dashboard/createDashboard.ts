@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../../errors';
 import { given } from '../../util/collections';
+import { logSafely } from '../../util/warn';
 import { Inspector } from '../inspection';
 import { RUNBOOK } from '../inspection/advice';
 import { Feed, type LockSource } from './Feed';
@@ -270,7 +271,7 @@ class Routes {
     const fields = { err: error instanceof Error ? error : new Error(String(error)) };
     if (logger === undefined)
       process.emitWarning(`${message}: ${fields.err.message}`, { code: 'IOREDISSON_DASHBOARD' });
-    else logger.error(fields, message);
+    else logSafely(logger, 'error', fields, message);
   }
 }
 

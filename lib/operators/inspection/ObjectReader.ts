@@ -1,6 +1,7 @@
-import { mapName } from '../../config/validateName';
+import { mapName, unmapName } from '../../config/validateName';
 import type { NameMapper } from '../../config/NameMapper';
 import { chunks } from '../../util/collections';
+import { callUserCode } from '../../util/userCode';
 import { describeLock, describeNumber, type Found, type ObjectDraft, permitReports } from './describe';
 import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
@@ -111,8 +112,8 @@ export class ObjectReader {
 
   /** Whether the mapper can have produced the key: keys without its prefix belong to other programs. */
   #isOurs(key: string): boolean {
-    const name = this.#mapper.unmap(key);
-    return name !== '' && this.#mapper.map(name) === key;
+    const name = unmapName(key, this.#mapper);
+    return name !== '' && callUserCode('nameMapper.map', () => this.#mapper.map(name), { of: this.#mapper }) === key;
   }
 
   /** Reads the objects of keys. @param types - the keys and their types in Redis */
@@ -124,7 +125,7 @@ export class ObjectReader {
     const subscribers = await this.#redis.subscribers(found.flatMap(({ channelNames }) => channelNames));
     return found.map(({ key, channelNames, heard }) => {
       const channels = channelNames.map((name) => ({ name, subscribers: subscribers?.get(name) ?? 0 }));
-      return { name: this.#mapper.unmap(key), key, ...heard(channels, subscribers !== undefined), readAt };
+      return { name: unmapName(key, this.#mapper), key, ...heard(channels, subscribers !== undefined), readAt };
     });
   }
 }

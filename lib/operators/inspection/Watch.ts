@@ -1,5 +1,5 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
-import { callListener } from '../../util/listeners';
+import { callUserCode } from '../../util/userCode';
 import { runOutside } from '../../util/outside';
 import { settledWithin } from '../../util/timing';
 import type { ObjectReport, WatchEvent, WatchListener } from './reports';
@@ -146,5 +146,5 @@ export class Watch {
 }
 
 function tell(listener: WatchListener, event: WatchEvent): void {
-  callListener('A watch listener', () => listener(event));
+  callUserCode('A watch listener', () => listener(event));
 }

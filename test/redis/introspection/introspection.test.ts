@@ -24,6 +24,8 @@ describe('ask the holder', function () {
   /** Waits for everything else. */
   let w: Redisson;
   let off: Redisson;
+  /** Waits; its name mapper cannot say the name of a key. */
+  let odd: Redisson;
 
   // Everything that takes its five seconds, at once.
   before(async () => {
@@ -34,6 +36,10 @@ describe('ask the holder', function () {
     q = Redisson.create({ url: server.url });
     w = Redisson.create({ url: server.url });
     off = Redisson.create({ url: server.url, introspection: false });
+    const unmap = (): string => {
+      throw new Error('no name for that');
+    };
+    odd = Redisson.create({ url: server.url, nameMapper: { map: (name) => name, unmap } });
     await p.getSemaphore('permits').trySetPermits(0);
     await p.getCountDownLatch('latch').trySetCount(1);
     const inside = (client: Redisson, outer: string, inner: string): Promise<unknown> =>
@@ -54,6 +60,7 @@ describe('ask the holder', function () {
       w.getFairLock('java').lock(undefined, undefined, { signal }),
       w.getSpinLock('a').lock(undefined, undefined, { signal }),
       w.getSemaphore('permits').acquire(1, { signal }),
+      odd.getSemaphore('odd').acquire(1, { signal }),
       w.getCountDownLatch('latch').await(undefined, undefined, { signal }),
       w
         .getReadWriteLock('rw')
@@ -66,7 +73,7 @@ describe('ask the holder', function () {
     await sleepUntil(
       async () => {
         const listening = (await admin.call('PUBSUB', 'CHANNELS', 'ioredisson:client:*')) as string[];
-        return listening.length === 3;
+        return listening.length === 4;
       },
       { timeout: 15_000 },
     );
@@ -78,7 +85,7 @@ describe('ask the holder', function () {
   after(async () => {
     abort.abort(new Error('the test is over'));
     await Promise.allSettled(waits);
-    await Promise.all([p, q, w, off].map((client) => client.shutdown()));
+    await Promise.all([p, q, w, off, odd].map((client) => client.shutdown()));
     await inspector.close();
     admin.disconnect();
     await server.stop();
@@ -93,6 +100,22 @@ describe('ask the holder', function () {
     expect(hold).to.include({ name: 'a', kind: 'lock', count: 1, leaseMs: -1 });
     expect(hold!.heldMs).to.be.at.least(NOTEWORTHY_MS);
     expect(hold!.callSite).to.match(/introspection\.test\.ts:\d+:\d+$/);
+  });
+
+  it('a name mapper that throws ends no process: the key is the name, for the one who asks as well', async () => {
+    const warnings: (Error & { code?: string })[] = [];
+    const heard = (warning: Error): unknown => warnings.push(warning);
+    process.on('warning', heard);
+    const answer = await inspector.ask(odd.getId());
+    if (!answer.answered) throw new Error(answer.because);
+    expect(answer.waits.map(({ name, key, callers }) => [name, key, callers])).to.deep.equal([['odd', 'odd', 1]]);
+    await using own = new Inspector(odd);
+    expect((await own.inspect('permits')).name).to.equal('permits');
+    const names = (await own.list()).map(({ name }) => name);
+    expect(names).to.include('permits');
+    process.off('warning', heard);
+    const told = warnings.filter(({ code }) => code === 'IOREDISSON_LISTENER').map(({ message }) => message);
+    expect(told, 'once').to.deep.equal(['nameMapper.unmap threw: Error: no name for that']);
   });
 
   it('and who waits in it, for what kind of object, how many callers, and what they hold meanwhile', async () => {
