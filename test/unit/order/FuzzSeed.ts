@@ -371,7 +371,7 @@ class FuzzSeed implements Observer {
   }
 
   async #release(thread: Thread, held: Held, text: string, release: () => Promise<void>): Promise<void> {
-    held.state = 'ending';
+    this.#judge.ends(held);
     const ended = await this.#call(thread, text, release);
     if (ended.error !== undefined) this.#notReleased(held, ended.error, text);
     held.state = 'over';
@@ -436,6 +436,8 @@ class FuzzSeed implements Observer {
     const random = this.#random;
     const unlock = (): Promise<void> =>
       this.#release(thread, held, `hold.unlock() ${target.what}`, () => hold.unlock());
+    // Its renewals end while its thread enters again.
+    if ((held.maxRenewals ?? 0) > 0) await this.#pause(200);
     for (let i = random.below(3); i > 0; i--) {
       this.#compare(hold, held);
       const extending = this.#extend(thread, target, hold, held);
@@ -484,7 +486,7 @@ class FuzzSeed implements Observer {
         else if (random.chance(30)) await this.#extend(thread, target, hold, held);
         await this.#work(8);
         this.#compare(hold, held);
-        held.state = 'ending';
+        this.#judge.ends(held);
       }, options),
     );
     if (entered === undefined) {
@@ -542,7 +544,7 @@ class FuzzSeed implements Observer {
   /** Whether renewals may have failed for so long: their lease is shorter than some troubles. */
   #ranOut({ message }: Error): boolean {
     const { extra, trouble } = this.#mode;
-    return extra === 'renewals' && trouble !== 'calm' && /its lease ran out/.test(message);
+    return extra === 'renewals' && trouble !== 'calm' && /its lease (ran out|has ended)/.test(message);
   }
 
   readonly #closedClients = new Set<string>();

@@ -121,6 +121,18 @@ export class Judge {
     this.note(`${who(held)} ${held.what}: given up (${why}), kept until ${held.until.toFixed(0)}`);
   }
 
+  /** Its caller gives it back. */
+  ends(held: Held): void {
+    held.state = 'ending';
+    if (held.givenUp === undefined) return;
+    // Who gives back what was given up may end all that its thread has given up.
+    for (const other of this.holds) {
+      if (other.clientId === held.clientId && other.thread === held.thread && other.givenUp !== undefined) {
+        if (other.state === 'held') other.state = 'over';
+      }
+    }
+  }
+
   /** After each step. */
   look(): void {
     const live = this.holds.filter((held) => this.isLive(held));
