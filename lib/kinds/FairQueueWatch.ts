@@ -2,7 +2,8 @@ import { type CommandExecutor, newCleanupRecord, newSendRecord } from '../connec
 import { CommandError } from '../errors';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { Alarm } from '../util/Alarm';
-import { lockWakeRule, type Waiter } from '../waiters/WaitQueue';
+import type { Waiter } from '../waiters/Waiter';
+import { lockWakeRule } from '../waiters/wakeRules';
 import type { Subscriptions } from '../waiters/Subscriptions';
 import { fairKeys, checkFairTurn, type FairTurn } from './fair';
 import type { Heir, QueueWatch, Wakeable } from './Kind';

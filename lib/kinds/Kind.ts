@@ -1,7 +1,8 @@
 import type { ObjectKind, RedissonClient, RLock } from '../api';
 import type { AcquireReply, ReleaseReply } from '../scripts/replies';
 import type { Script, ScriptArg } from '../scripts/Script';
-import type { Waiter, WaitingKind, WaitOrder, WakeRule } from '../waiters/WaitQueue';
+import type { Waiter, WaitingKind, WaitOrder } from '../waiters/Waiter';
+import type { WakeRule } from '../waiters/wakeRules';
 import type { SendRecord, CommandExecutor } from '../connection/pending/CommandExecutor';
 import type { GroupValues, Ownership, Remainder, Renewal } from '../watchdog/Ownership';
 import type { Scope } from '../thread/threadScope';

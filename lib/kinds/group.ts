@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors';
 import { describe } from '../util/describe';
 import { highwayHash128 } from '../util/highwayHash';
-import type { WakeRule } from '../waiters/WaitQueue';
+import type { WakeRule } from '../waiters/wakeRules';
 import type { GroupValues, Ownership } from '../watchdog/Ownership';
 import { ACQUIRES, decodeAcquire, LOCK } from './reentrant';
 import type { LockDescriptor } from './Kind';

@@ -2,7 +2,7 @@ import type { SynchronizerKind } from './Kind';
 import { defineIntegerScript, TOUCH_NUMBER } from './semaphore';
 import { decodeFlag } from '../scripts/replies';
 import { defineScript, lua } from '../scripts/Script';
-import { latchWakeRule } from '../waiters/WaitQueue';
+import { latchWakeRule } from '../waiters/wakeRules';
 
 /*
  * The count-down latch (Redisson: RedissonCountDownLatch).

@@ -7,7 +7,7 @@ import { ACQUIRES, defineFindScript } from './reentrant';
 import { suffixName } from '../util/names';
 import type { Renewable } from '../watchdog/Ownership';
 import { SEMAPHORE, semaphoreChannel } from './semaphore';
-import { permitWakeRule } from '../waiters/WaitQueue';
+import { permitWakeRule } from '../waiters/wakeRules';
 
 /*
  * The semaphore with leased permits (Redisson: RedissonPermitExpirableSemaphore). It is created by `trySetPermits` of

@@ -11,7 +11,7 @@ import {
 } from '../scripts/replies';
 import { prefixName, remembered } from '../util/names';
 import type { Kind, LockDescriptor } from './Kind';
-import { lockWakeRule } from '../waiters/WaitQueue';
+import { lockWakeRule } from '../waiters/wakeRules';
 
 /*
  * The reentrant lock (Redisson: RedissonLock).

@@ -2,7 +2,7 @@ import { decodeFlag, decodeNumber } from '../scripts/replies';
 import { COUNTS, defineScript, lua, type Script, TAKES } from '../scripts/Script';
 import type { SynchronizerKind } from './Kind';
 import { prefixName } from '../util/names';
-import { semaphoreWakeRule } from '../waiters/WaitQueue';
+import { semaphoreWakeRule } from '../waiters/wakeRules';
 
 /*
  * The semaphore (Redisson: RedissonSemaphore).

@@ -9,7 +9,7 @@ import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentScope, currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
 import { type Acquisition, acquireWithin, waitLimit } from '../acquire/acquireWithin';
-import type { Waiter } from '../waiters/WaitQueue';
+import type { Waiter } from '../waiters/Waiter';
 
 /**
  * One synchronizer in Redis, of any kind: its names, its scripts and its waiters. The facade and the waits of one name

@@ -7,7 +7,7 @@ import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { Acquisition, type Attempt, type Target, type Wait } from '../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../acquire/Rollback';
-import type { Waiter } from '../waiters/WaitQueue';
+import type { Waiter } from '../waiters/Waiter';
 import { checkChange, checkCount, readSignal } from './callArguments';
 import { checkWork, type HeldPermits, holdPermits, readHoldRequest, runHeld } from './PermitHold';
 import { named, type RedisObject } from './RedisObject';

@@ -2,13 +2,10 @@ import type { Subscriber } from '../connection/pubsub/Subscriber';
 import { ShutdownError } from '../errors';
 import { Turns } from './Turns';
 import type { ObjectKind } from '../api';
-import {
-  type QueueSubscription,
-  type SubscriptionSettings,
-  WaitQueue,
-  type Waiter,
-  type WaitingKind,
-} from './WaitQueue';
+import type { SubscriptionSettings } from './Polling';
+import { Subscription } from './Subscription';
+import { WaitQueue } from './WaitQueue';
+import type { Waiter, WaitingKind } from './Waiter';
 
 /** One waiting caller, for inspectors. */
 export interface Waiting<H extends object = object> {
@@ -90,7 +87,8 @@ export class Subscriptions<H extends object = object> {
 
   /** The turns of a lock, if a caller waits for it, or has just waited, or others waited when it was released. */
   turns(channel: string, waitKey: string): Turns | undefined {
-    return this.queue(channel, waitKey)?.turns ?? this.#restingTurns(channel, waitKey);
+    const queue = this.#subscriptions.size === 0 ? undefined : this.queue(channel, waitKey);
+    return queue?.turns ?? (this.#resting.size === 0 ? undefined : this.#restingTurns(channel, waitKey));
   }
 
   /**
@@ -99,20 +97,23 @@ export class Subscriptions<H extends object = object> {
    */
   released(channel: string, waitKey: string, receivers: number): void {
     // The receivers on one node say nothing about other nodes: this process would give way more often than the rest.
-    if (!this.subscriber.countsReceivers || receivers === 0 || this.turns(channel, waitKey) !== undefined) return;
-    const turns = new Turns(waitKey);
-    turns.releasing();
+    if (receivers === 0 || !this.subscriber.countsReceivers || this.closed) return;
+    if (this.turns(channel, waitKey) !== undefined) return;
+    const turns = new Turns(waitKey, 1);
     turns.released(receivers, this.#subscriptions.has(channel));
-    this.rest(channel, turns);
+    this.#rest(channel, turns);
   }
 
-  /** A lock has no waiter any more: its turns are kept for a while. */
-  rest(channel: string, turns: Turns): void {
-    if (!this.subscriber.countsReceivers || this.closed) return;
-    this.#forgetRested();
-    const key = restKey(channel, turns.waitKey);
-    this.#resting.delete(key);
-    this.#resting.set(key, turns);
+  /** A queue is empty, and has left its subscription. The turns of its lock are kept for a while. */
+  left(subscription: Subscription<H>, turns: Turns): void {
+    const { channel } = subscription;
+    const isUnused = subscription.queues.size === 0;
+    if (isUnused && this.#subscriptions.get(channel) === subscription) this.#subscriptions.delete(channel);
+    if (this.closed) return;
+    if (this.subscriber.countsReceivers) this.#rest(channel, turns);
+    if (!isUnused || !subscription.subscribing) return;
+    if (this.#unused.size === 0) setImmediate(this.#unsubscribe);
+    this.#unused.add(channel);
   }
 
   /** Wakes the waiters of a channel for such an object: no message reports what happened to it. */
@@ -204,19 +205,17 @@ export class Subscriptions<H extends object = object> {
     return this.subscriber.subscribe(channel);
   }
 
-  /** A channel has no waiters any more. @param subscribed - whether it had asked for a subscription */
-  drop(subscription: Subscription<H>, subscribed: boolean): void {
-    const { channel } = subscription;
-    if (this.#subscriptions.get(channel) === subscription) this.#subscriptions.delete(channel);
-    if (!subscribed || this.closed) return;
-    if (this.#unused.size === 0) setImmediate(this.#unsubscribe);
-    this.#unused.add(channel);
-  }
-
   readonly #unsubscribe = (): void => {
     if (!this.closed) for (const channel of this.#unused) this.subscriber.unsubscribe(channel);
     this.#unused.clear();
   };
+
+  #rest(channel: string, turns: Turns): void {
+    if (this.#resting.size > 0) this.#forgetRested();
+    const key = restKey(channel, turns.waitKey);
+    this.#resting.delete(key);
+    this.#resting.set(key, turns);
+  }
 
   #restingTurns(channel: string, waitKey: string): Turns | undefined {
     const turns = this.#resting.get(restKey(channel, waitKey));
@@ -232,8 +231,9 @@ export class Subscriptions<H extends object = object> {
 
   #setInterrupted(interrupted: boolean, channels?: readonly string[]): void {
     if (channels === undefined) this.interrupted = interrupted;
-    else for (const subscription of this.#of(channels)) subscription.interrupted = interrupted;
-    if (!this.closed) for (const queue of this.#queues(channels)) queue.interrupted();
+    if (this.closed) return;
+    for (const subscription of this.#of(channels))
+      subscription.changed(channels === undefined ? undefined : interrupted);
   }
 
   /** @param channels - only of these. @default of all */
@@ -253,76 +253,4 @@ export class Subscriptions<H extends object = object> {
  */
 function restKey(channel: string, waitKey: string): string {
   return waitKey.includes('\u0000') ? `${channel} ${waitKey}` : channel;
-}
-
-/**
- * One channel, and the queues of this process that listen to it.
- *
- * A channel may stand for more than one object: Redisson gives the names `x` and `{x}` the same one, as it does a
- * semaphore and a permit-expirable semaphore of one name; and of a group each set of values has a queue. So a message
- * goes to every queue, and the channel is unsubscribed with the last of them.
- */
-class Subscription<H extends object = object> implements QueueSubscription<H> {
-  readonly channel: string;
-  readonly settings: SubscriptionSettings;
-  readonly queues = new Map<string, WaitQueue<H>>();
-  live = false;
-  /** Whether the messages of this channel may be lost now. */
-  interrupted = false;
-  readonly #table: Subscriptions<H>;
-  #subscribing = false;
-
-  /** Made by Subscriptions only. */
-  constructor(channel: string, table: Subscriptions<H>) {
-    this.channel = channel;
-    this.settings = table.settings;
-    this.#table = table;
-  }
-
-  get heard(): boolean {
-    return this.live && !this.interrupted && !this.#table.interrupted;
-  }
-
-  /** Where two objects share the channel, or two sets of values, the number of listeners says nothing about either. */
-  get counted(): boolean {
-    return this.queues.size === 1 && this.#table.subscriber.countsReceivers;
-  }
-
-  async countListeners(): Promise<number | undefined> {
-    return this.queues.size === 1 ? this.#table.subscriber.countListeners?.(this.channel) : undefined;
-  }
-
-  /** A queue is empty. */
-  remove(queue: WaitQueue<H>): void {
-    const { waitKey } = queue.turns;
-    if (this.queues.get(waitKey) === queue) this.queues.delete(waitKey);
-    this.#table.rest(this.channel, queue.turns);
-    if (this.queues.size === 0) this.#table.drop(this, this.#subscribing);
-  }
-
-  /** Subscribes, for all its queues together, and notifies them when it is done. */
-  listen(): void {
-    if (this.#subscribing) return;
-    this.#subscribing = true;
-    this.#table.subscribe(this.channel).then(
-      () => {
-        this.live = true;
-        for (const queue of [...this.queues.values()]) queue.subscribed();
-      },
-      (error: unknown) => {
-        // A failed subscription is forgotten, so that the next waiter asks anew and is not failed by this one.
-        this.#subscribing = false;
-        for (const queue of [...this.queues.values()]) queue.refused(error as Error);
-      },
-    );
-  }
-
-  /** A message of the channel. */
-  message(text: string): void {
-    // A queue that is emptied meanwhile leaves the table.
-    const queues = [...this.queues.values()];
-    // Whoever gives way attempts behind those who wait for other values of the group.
-    if (queues.length > 1) queues.sort((a, b) => Number(a.turns.givesWay) - Number(b.turns.givesWay));
-    for (const queue of queues) queue.message(text);
-  }
 }

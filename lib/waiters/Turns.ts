@@ -1,4 +1,6 @@
 import { Alarm } from '../util/Alarm';
+import { ListenerCount } from './ListenerCount';
+import { HANDOVERS_BESIDE_SHORT_TURNS, OthersTurns } from './OthersTurns';
 
 /**
  * How long a process that gives way waits for the others before it tries all the same, in ms. They need one message and
@@ -16,25 +18,6 @@ const MAX_TURN_MS = 20;
  * dominate.
  */
 const MAX_TURN_ROUND_TRIPS = 16;
-/**
- * Most hand-overs of one turn while there is a process that makes none (a Java process takes the lock once per turn).
- * It gets at least a tenth of its fair share, which between two is one turn in twenty.
- */
-const HANDOVERS_BESIDE_SHORT_TURNS = 14;
-/**
- * A turn of another process is short if this one could have made at most this many hand-overs in that time. It is less
- * than the number above, so that processes that cut their turns to that number do not count as short to each other.
- */
-const SHORT_TURN_HANDOVERS = 11;
-/**
- * Own turns are cut when the score reaches this. Between two own turns it goes up by one if a turn of another process
- * was short, and down by one if none was.
- */
-const SHORT_TURN_SCORE = 2;
-/** The score goes no higher than this. */
-const MAX_SHORT_TURN_SCORE = 4;
-/** Where an unlock does not return the number of listeners, the shortest time between two counts, in ms. */
-const COUNT_INTERVAL_MS = 50;
 
 /** What the turns of a lock need of its channel. */
 export interface TurnSubscription {
@@ -63,12 +46,11 @@ interface TurnQueue {
  * depends on it: {@link giveWayMs} after the last message it tries anyway. Where no other process is subscribed it
  * tries at once, and lets its own message pass, which would only make its next waiter try in vain.
  *
- * An unlock returns how many subscribers got its message. A cluster with classic pub/sub counts those of one node only:
- * there the process asks the nodes from time to time, and waits for its own message in any case.
+ * An unlock returns how many subscribers got its message. Where it does not (see {@link ListenerCount}), the process waits
+ * for its own message in any case.
  *
  * A turn has up to `maxHandOvers` hand-overs within {@link MAX_TURN_MS}, or {@link MAX_TURN_ROUND_TRIPS} where that is
- * longer; the shortest hand-over of this turn and the last is a round trip. It is cut while another process that makes none
- * takes short turns, which shows in how soon its unlock follows the one before.
+ * longer; the shortest hand-over of this turn and the last is a round trip. {@link OthersTurns} says when it is cut.
  *
  * States: free (tries at each message) -> releasing (own unlock under way: messages are counted) -> giving way (a
  * number of messages is to pass) | alone (only its own message is to pass) -> free. It has a queue, or it rests: no
@@ -77,6 +59,10 @@ interface TurnQueue {
 export class Turns {
   /** What is waited for: the lock's key, together with the values for a group lock. */
   readonly waitKey: string;
+  /** The shortest hand-over of this turn and the last one, in ms; `Infinity`: there was no hand-over. */
+  roundTripMs = Infinity;
+  /** The shortest of this turn alone. */
+  #roundTripMs = Infinity;
   #queue: TurnQueue | undefined;
   /** Hand-overs of this turn. */
   #handOvers = 0;
@@ -85,7 +71,7 @@ export class Turns {
   /** Monotonic time until which other processes may sleep, by a lease that was handed on. */
   #toldUntil = -Infinity;
   /** Unlocks under way, and the messages since the last of them was sent. */
-  #releasing = 0;
+  #releasing: number;
   #seen = 0;
   /** Messages that are to pass before one wakes the head. */
   #toPass = 0;
@@ -93,28 +79,19 @@ export class Turns {
   /** Monotonic time at which it tries anyway; while it rests, the time until which it is needed. */
   #until = -Infinity;
   #alarm: Alarm | undefined;
-  /** The number of listeners, as last read from Redis. */
-  #listeners: number | undefined;
-  #countAt = -Infinity;
-  /** Messages since the last own unlock, which is the first of them; `undefined` while this process has its turn. */
-  #heard: number | undefined;
-  #heardAt = 0;
-  /** The shortest turn of another process since the last own unlock, in ms. */
-  #shortest = Infinity;
-  /** The time of one hand-over in the last turns of this process, in ms. */
-  #handOverMs = 0;
-  /** See {@link SHORT_TURN_SCORE}. */
-  #shortTurnScore = 0;
-  /** The shortest time in which a hand-over of this turn, and of the last one that had any, was answered, in ms. */
-  #roundTripMs = Infinity;
-  #lastRoundTripMs = Infinity;
-
   /** More than 0: this process has the lock, and passes it on before Redis knows. Fresh callers queue for it. */
   #relays = 0;
+  /** How the others use their turns; known once this process has handed the lock on. */
+  #others: OthersTurns | undefined;
+  #listeners: ListenerCount | undefined;
 
-  /** @param waitKey - what is waited for */
-  constructor(waitKey: string) {
+  /**
+   * @param waitKey - what is waited for
+   * @param releasing - how many unlocks are under way. @default 0
+   */
+  constructor(waitKey: string, releasing = 0) {
     this.waitKey = waitKey;
+    this.#releasing = releasing;
   }
 
   /** Callers of this process wait from now on. */
@@ -133,12 +110,18 @@ export class Turns {
 
   /** Whether it is still needed. */
   get needed(): boolean {
-    return this.#relays > 0 || this.#queue !== undefined || this.#releasing > 0 || this.#isEarly();
+    if (this.#relays > 0 || this.#queue !== undefined || this.#releasing > 0) return true;
+    const left = this.#until - performance.now();
+    return left > 0 && left <= MAX_GIVE_WAY_MS;
   }
 
   /** Whether others go first: a fresh caller does not attempt before it is woken. */
   get givesWay(): boolean {
-    return this.#relays > 0 || (this.#toPass > 0 && !this.#alone && this.#isEarly());
+    if (this.#relays > 0) return true;
+    if (this.#toPass === 0 || this.#alone) return false;
+    // A time that is further away is of a clock that was set back: fake timers that have ended.
+    const left = this.#until - performance.now();
+    return left > 0 && left <= MAX_GIVE_WAY_MS;
   }
 
   /** Readers of this process sleep, whom no message has reached yet: a writer lets one message pass. */
@@ -151,14 +134,10 @@ export class Turns {
 
   /** This process got the lock by an attempt of its own. */
   begin(now: number): void {
+    this.#toPass = 0;
+    this.#alarm?.off();
+    this.#others?.ended();
     this.#beginTurn(now);
-    this.#free();
-    if (this.#heard === undefined) return;
-    this.#heard = undefined;
-    if (this.#shortest === Infinity) return;
-    if (this.#shortest < SHORT_TURN_HANDOVERS * this.#handOverMs) {
-      this.#shortTurnScore = Math.min(this.#shortTurnScore + 1, MAX_SHORT_TURN_SCORE);
-    } else this.#shortTurnScore = Math.max(this.#shortTurnScore - 1, 0);
   }
 
   /**
@@ -166,15 +145,19 @@ export class Turns {
    * @param limit - `maxHandOvers`
    */
   mayHandOver(now: number, limit: number): boolean {
-    const most = this.#shortTurnScore >= SHORT_TURN_SCORE ? Math.min(limit, HANDOVERS_BESIDE_SHORT_TURNS) : limit;
-    return this.#handOvers < most && now - this.#startedAt < this.#longestMs;
+    const { roundTripMs } = this;
+    const most = this.#others?.areShort === true ? Math.min(limit, HANDOVERS_BESIDE_SHORT_TURNS) : limit;
+    // A reply that hangs makes no turn longer, unless the replies of two turns do.
+    const longestMs = roundTripMs === Infinity ? 0 : MAX_TURN_ROUND_TRIPS * roundTripMs;
+    return this.#handOvers < most && now - this.#startedAt < Math.max(MAX_TURN_MS, longestMs);
   }
 
   /** The lock is handed on. @param deadline - monotonic time until which Redis would have kept it */
   handedOver(deadline: number): void {
     this.#handOvers++;
-    this.#toldUntil = this.toldUntil(deadline);
-    this.#free();
+    this.#toldUntil = Math.max(this.#toldUntil, deadline);
+    this.#toPass = 0;
+    this.#alarm?.off();
   }
 
   /** From now on the lock is passed on before Redis knows. */
@@ -190,7 +173,9 @@ export class Turns {
 
   /** A hand-over was answered. @param sentAt - monotonic time just before it was sent */
   answered(sentAt: number): void {
-    this.#roundTripMs = Math.min(this.#roundTripMs, performance.now() - sentAt);
+    const ms = performance.now() - sentAt;
+    if (ms < this.#roundTripMs) this.#roundTripMs = ms;
+    if (ms < this.roundTripMs) this.roundTripMs = ms;
   }
 
   /** Monotonic time until which other processes may sleep: the latest of this turn. @param deadline - the holder's */
@@ -201,10 +186,11 @@ export class Turns {
   /** An unlock with a message is about to be sent. */
   releasing(): void {
     this.#releasing++;
-    this.#seen = this.#heard = 0;
-    this.#shortest = Infinity;
-    if (this.#handOvers > 0) this.#handOverMs = (performance.now() - this.#startedAt) / (this.#handOvers + 1);
+    this.#seen = 0;
+    const handOvers = this.#handOvers;
     this.#handOvers = 0;
+    if (handOvers > 0) this.#others ??= new OthersTurns();
+    this.#others?.begin(handOvers, this.#startedAt);
   }
 
   /**
@@ -223,26 +209,24 @@ export class Turns {
       return;
     }
     const counted = queue?.subscription.counted !== false;
-    if (!counted) this.#count(queue);
-    const known = counted ? receivers : Math.max(receivers, this.#listeners ?? 1, 1);
+    const known = counted ? receivers : Math.max(receivers, (this.#listeners ??= new ListenerCount()).of(queue));
     const others = Math.max(0, known - (listens ? 1 : 0));
-    if (others === 0) this.#shortTurnScore = 0;
+    if (others === 0) this.#others?.left();
     // The own message has come already, or will come.
-    const toCome = Math.max(0, known - this.#seen);
+    this.#toPass = Math.max(0, known - this.#seen);
     // No other process got it: the own message is nothing new to the head, and it tries now. Readers need that
     // message first.
     this.#alone = counted && others === 0 && (receivers === 0 || queue?.readersSleep !== true);
-    this.#toPass = toCome;
-    if (this.#alone || toCome === 0) queue?.wakeHead();
-    // Kept this long; otherwise `Subscriptions.released` would count the same unlock again.
-    if (receivers > 0) this.#until = performance.now() + this.giveWayMs;
+    if (this.#alone || this.#toPass === 0) queue?.wakeHead();
     // If the only subscriber is another process, its message passes first, and then the head tries again.
-    if (toCome > 0) this.#wait();
+    if (this.#toPass > 0) this.#wait();
+    // Kept this long; otherwise `Subscriptions.released` would count the same unlock again.
+    else if (receivers > 0) this.#until = performance.now() + this.giveWayMs;
   }
 
   /** A message came. @returns whether the head is to try now */
   message(): boolean {
-    this.#listen();
+    this.#others?.message();
     if (this.#releasing > 0) {
       this.#seen++;
       return false;
@@ -255,11 +239,6 @@ export class Turns {
     return isTurn;
   }
 
-  /** The shortest hand-over of this turn and the last one, in ms; `Infinity`: there was no hand-over. */
-  get roundTripMs(): number {
-    return Math.min(this.#roundTripMs, this.#lastRoundTripMs);
-  }
-
   /** How long this process waits for the others before it tries all the same, in ms. */
   get giveWayMs(): number {
     const { roundTripMs } = this;
@@ -267,37 +246,12 @@ export class Turns {
     return Math.min(Math.max(GIVE_WAY_MS, GIVE_WAY_ROUND_TRIPS * roundTripMs), MAX_GIVE_WAY_MS);
   }
 
-  /** The longest turn, in ms. A reply that hangs makes none longer, unless the replies of two turns do. */
-  get #longestMs(): number {
-    const { roundTripMs } = this;
-    return roundTripMs === Infinity ? MAX_TURN_MS : Math.max(MAX_TURN_MS, MAX_TURN_ROUND_TRIPS * roundTripMs);
-  }
-
   #beginTurn(now: number): void {
-    if (this.#roundTripMs < Infinity) this.#lastRoundTripMs = this.#roundTripMs;
+    if (this.#roundTripMs < Infinity) this.roundTripMs = this.#roundTripMs;
     this.#roundTripMs = Infinity;
     this.#startedAt = now;
     this.#handOvers = 0;
     this.#toldUntil = -Infinity;
-  }
-
-  /** Learns from a message that another process has had its turn, and how long that was. */
-  #listen(): void {
-    if (this.#heard === undefined) return;
-    const now = performance.now();
-    if (this.#heard > 0) this.#shortest = Math.min(this.#shortest, now - this.#heardAt);
-    this.#heard++;
-    this.#heardAt = now;
-  }
-
-  #count(queue: TurnQueue): void {
-    if (performance.now() < this.#countAt) return;
-    // Until it is answered.
-    this.#countAt = Infinity;
-    void queue.subscription.countListeners().then((listeners) => {
-      this.#listeners = listeners ?? this.#listeners;
-      this.#countAt = performance.now() + COUNT_INTERVAL_MS;
-    });
   }
 
   /** Messages are to pass: without one the head tries after a while. */
@@ -306,16 +260,5 @@ export class Turns {
     if (this.#queue === undefined) return;
     this.#alarm ??= new Alarm(() => this.#queue?.wakeHead(), { awaited: true });
     this.#alarm.set(this.#until);
-  }
-
-  #free(): void {
-    this.#toPass = 0;
-    this.#alarm?.off();
-  }
-
-  /** Whether that time is to come. One further away is of a clock that was set back: fake timers that have ended. */
-  #isEarly(): boolean {
-    const left = this.#until - performance.now();
-    return left > 0 && left <= MAX_GIVE_WAY_MS;
   }
 }

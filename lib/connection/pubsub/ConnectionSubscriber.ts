@@ -48,6 +48,7 @@ export class ConnectionSubscriber implements Subscriber {
   readonly countsReceivers = true;
   #redis: Redis;
   readonly #options: ListenOptions;
+  readonly #sharded: boolean;
   #handshake: Handshake;
   /** The connection that is about to replace this one. */
   #next: Redis | undefined;
@@ -74,6 +75,7 @@ export class ConnectionSubscriber implements Subscriber {
   constructor(redis: Redis, options: ListenOptions) {
     this.#redis = redis;
     this.#options = options;
+    this.#sharded = options.moved !== undefined;
     this.#ready = redis.status === 'ready';
     this.#heartbeat = new Heartbeat(() => this.#redis, options.timeout, options.onSilence);
     this.#handshake = this.#attach(redis);
@@ -129,7 +131,7 @@ export class ConnectionSubscriber implements Subscriber {
 
   /** The channels of a turn of the event loop are sent together, in the order in which they were decided. */
   #collect(what: 'subscribe' | 'unsubscribe', channel: string): void {
-    if (this.#collecting !== what) this.#flush();
+    if (this.#collecting !== what && this.#collected.length > 0) this.#flush();
     this.#collecting = what;
     if (this.#collected.push(channel) === 1) process.nextTick(this.#flush);
   }
@@ -141,8 +143,12 @@ export class ConnectionSubscriber implements Subscriber {
     // Closed since: what is wanted is subscribed when it is open again.
     if (!this.#ready) return;
     runOutside(() => {
-      if (this.#collecting === 'subscribe') this.#heartbeat.mustAnswer(this.#send(channels));
-      else for (const some of this.#chunks(channels)) this.#leave(some).catch(() => undefined);
+      if (this.#collecting === 'subscribe') return this.#heartbeat.mustAnswer(this.#send(channels));
+      const redis = this.#redis;
+      for (const some of this.#chunks(channels)) {
+        const left = this.#sharded ? redis.sunsubscribe(...some) : redis.unsubscribe(...some);
+        left.catch(() => undefined);
+      }
     });
   };
 
@@ -217,10 +223,6 @@ export class ConnectionSubscriber implements Subscriber {
     if (missed) this.#restore();
   }
 
-  get #sharded(): boolean {
-    return this.#options.moved !== undefined;
-  }
-
   #forget(channel: string): void {
     this.#wanted.delete(channel);
     if (this.#wanted.size === 0) this.#heartbeat.stop();
@@ -268,10 +270,6 @@ export class ConnectionSubscriber implements Subscriber {
 
   #ask(redis: Redis, channels: readonly string[]): Promise<unknown> {
     return this.#sharded ? redis.ssubscribe(...channels) : redis.subscribe(...channels);
-  }
-
-  #leave(channels: readonly string[]): Promise<unknown> {
-    return this.#sharded ? this.#redis.sunsubscribe(...channels) : this.#redis.unsubscribe(...channels);
   }
 
   async #settle(sent: Promise<unknown>, channels: readonly string[]): Promise<boolean> {

@@ -6,7 +6,7 @@ import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/re
 import { Acquisition, type Attempt, type Target, type Wait } from '../../acquire/acquireWithin';
 import { type Why, LATE_MS, type Leftover, mayHaveRun } from '../../acquire/Rollback';
 import { hasRun } from '../../watchdog/OwnershipTable';
-import type { Waiter } from '../../waiters/WaitQueue';
+import type { Waiter } from '../../waiters/Waiter';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { Heir, LockKind, AttemptRequest } from '../../kinds/Kind';
 import type { LockContext } from './LockContext';

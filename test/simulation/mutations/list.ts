@@ -269,7 +269,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
-        search: 'for (const waiter of this.#shared ?? []) waiter.wake();\n    if (isTurn',
+        search: 'for (const waiter of this.#shared!) waiter.wake();\n    if (isTurn',
         replace: 'if (isTurn',
       },
     ],
@@ -304,8 +304,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/WaitQueue.ts',
-        search: 'this.#succeed(waiter, awake, leaseMs);\n    } else',
-        replace: 'void awake; } else',
+        search: 'this.#succeed(next, waiter, awake, leaseMs);\n      }\n    } else',
+        replace: 'void awake;\n      }\n    } else',
       },
     ],
   },

@@ -182,7 +182,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/unit/waiters/Subscriptions.test.ts', grep: 'gives way attempts behind' },
     edits: [
       {
-        file: 'waiters/Subscriptions.ts',
+        file: 'waiters/Subscription.ts',
         search: 'if (queues.length > 1) queues.sort',
         replace: 'if (queues.length < 0) queues.sort',
       },

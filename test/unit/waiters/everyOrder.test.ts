@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { acquireWithin, type Acquirable, type Attempt } from '../../../lib/acquire/acquireWithin';
 import { WaitLimit } from '../../../lib/acquire/WaitLimit';
-import { lockWakeRule, semaphoreWakeRule, type WaitOrder } from '../../../lib/waiters/WaitQueue';
+import type { WaitOrder } from '../../../lib/waiters/Waiter';
+import { lockWakeRule, semaphoreWakeRule } from '../../../lib/waiters/wakeRules';
 import { turn } from '../../support';
 import { openFakeSubscriptions, type FakeSubscriptions, waiting } from './fakeSubscriptions';
 

@@ -1,6 +1,7 @@
 import type { SinonFakeTimers } from 'sinon';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import type { WaitingKind, WaitOrder, WakeRule } from '../../../lib/waiters/WaitQueue';
+import type { WaitingKind, WaitOrder } from '../../../lib/waiters/Waiter';
+import type { WakeRule } from '../../../lib/waiters/wakeRules';
 import { fakeClock } from '../../support';
 import { FakeRedis } from '../../support/fakeRedis';
 import { FakeSubscriber } from '../../support/fakes';

@@ -2,7 +2,9 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import { lockWakeRule, type Waiter, type WaitQueue } from '../../../lib/waiters/WaitQueue';
+import type { Waiter } from '../../../lib/waiters/Waiter';
+import type { WaitQueue } from '../../../lib/waiters/WaitQueue';
+import { lockWakeRule } from '../../../lib/waiters/wakeRules';
 import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import type { FakeRedis } from '../../support/fakeRedis';

@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 import { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import {
-  latchWakeRule,
-  permitWakeRule,
-  semaphoreWakeRule,
-  type Waiter,
-  type WakeRule,
-} from '../../../lib/waiters/WaitQueue';
+import type { Waiter } from '../../../lib/waiters/Waiter';
+import { latchWakeRule, permitWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/wakeRules';
 import { fakeClock, turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import { FakeRedis } from '../../support/fakeRedis';

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import * as sinon from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import { lockWakeRule, semaphoreWakeRule, Waiter, type WaitOrder } from '../../../lib/waiters/WaitQueue';
+import { Waiter, type WaitOrder } from '../../../lib/waiters/Waiter';
+import { lockWakeRule, semaphoreWakeRule } from '../../../lib/waiters/wakeRules';
 import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import type { FakeRedis } from '../../support/fakeRedis';

@@ -2,13 +2,8 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import type { Subscriptions } from '../../../lib/waiters/Subscriptions';
-import {
-  latchWakeRule,
-  lockWakeRule,
-  semaphoreWakeRule,
-  type Waiter,
-  type WakeRule,
-} from '../../../lib/waiters/WaitQueue';
+import type { Waiter } from '../../../lib/waiters/Waiter';
+import { latchWakeRule, lockWakeRule, semaphoreWakeRule, type WakeRule } from '../../../lib/waiters/wakeRules';
 import { turn } from '../../support';
 import { Outcome } from '../../support/fakeClient';
 import type { FakeRedis } from '../../support/fakeRedis';
