@@ -1,5 +1,7 @@
 // Ids in titles: test/README.md
-import { Test } from '@nestjs/testing';
+import 'reflect-metadata';
+import type { DynamicModule } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
 import { expect } from 'chai';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -8,10 +10,12 @@ import sinon from 'sinon';
 import * as ts from 'typescript';
 import { ConfigError, Redisson, type RedissonClient } from '../../lib';
 import {
+  InjectRedisson,
   REDISSON,
   RedissonHealthError,
   RedissonHealthIndicator,
   RedissonModule,
+  redissonToken,
   WithLock,
 } from '../../lib/integrations/nestjs';
 import { createTestRedisson } from '../../lib/testing';
@@ -178,6 +182,82 @@ describe('RedissonModule in tests', () => {
       expect(create.callCount).to.equal(0);
       expect(redisson.state).to.equal('ready');
       await redisson.shutdown();
+    }
+  });
+});
+
+describe('RedissonModule with several clients (F10)', () => {
+  const one = createTestRedisson();
+  const audit = createTestRedisson();
+
+  /** What `class Jobs { constructor(@InjectRedisson('audit') audit) {} @WithLock('a', { client: 'audit' }) run() {} }` is. */
+  class Jobs {
+    constructor(
+      readonly first: RedissonClient,
+      readonly second: RedissonClient,
+    ) {}
+
+    async run(): Promise<number[]> {
+      return [one, audit].map((redisson) => redisson.holders('a').length);
+    }
+
+    async runFirst(): Promise<number[]> {
+      return this.run();
+    }
+  }
+  InjectRedisson()(Jobs, undefined, 0);
+  InjectRedisson('audit')(Jobs, undefined, 1);
+  for (const [key, decorate] of [
+    ['runFirst', WithLock('a')],
+    ['run', WithLock('a', { client: 'audit' })],
+  ] as const) {
+    const descriptor = Object.getOwnPropertyDescriptor(Jobs.prototype, key)! as TypedPropertyDescriptor<() => Promise<number[]>>;
+    decorate(Jobs.prototype, key, descriptor);
+    Object.defineProperty(Jobs.prototype, key, descriptor);
+  }
+
+  const started = (...imports: DynamicModule[]): Promise<TestingModule> =>
+    Test.createTestingModule({ imports, providers: [Jobs] }).compile();
+
+  for (const [what, named] of Object.entries({
+    forRoot: RedissonModule.forRoot({ name: 'audit', redisson: audit }),
+    forRootAsync: RedissonModule.forRootAsync({ name: 'audit', useFactory: () => ({ redisson: audit }) }),
+  })) {
+    it(`${what}: a named one is injected by its name, and @WithLock takes the lock of that client`, async () => {
+      const module = await started(RedissonModule.forRoot({ redisson: one }), named);
+      const jobs = module.get(Jobs);
+      expect([jobs.first, jobs.second]).to.deep.equal([one, audit]);
+      expect(module.get(redissonToken('audit'))).to.equal(audit);
+      expect(await jobs.run()).to.deep.equal([0, 1]);
+      // `runFirst` calls `run`: both locks.
+      expect(await jobs.runFirst()).to.deep.equal([1, 1]);
+      await module.close();
+    });
+  }
+
+  it('a second one without a name, or of the same name, is a ConfigError that says what to do', async () => {
+    const first = RedissonModule.forRoot({ redisson: one });
+    const named = RedissonModule.forRoot({ name: 'audit', redisson: audit });
+    for (const [imports, text] of [
+      [[first, RedissonModule.forRoot({ redisson: audit }), named], 'is imported 2 times without a name'],
+      [[first, named, RedissonModule.forRoot({ name: 'audit', redisson: one })], "2 times with the name 'audit'"],
+    ] as const) {
+      const error = await started(...imports).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(ConfigError);
+      expect((error as Error).message)
+        .to.include(text)
+        .and.include("RedissonModule.forRoot({ name: 'audit', url })");
+    }
+    // The same module, imported by two others, is one.
+    await (await started(first, first, named)).close();
+  });
+
+  it('refuses a name that is none where it is given', () => {
+    for (const name of ['', 5, null] as never[]) {
+      expect(() => RedissonModule.forRoot({ name })).to.throw(ConfigError);
+      expect(() => RedissonModule.forRootAsync({ name, useFactory: () => ({}) })).to.throw(ConfigError);
+      expect(() => InjectRedisson(name)).to.throw(ConfigError);
+      expect(() => WithLock('a', { client: name })).to.throw(ConfigError);
     }
   });
 });

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { LockTimeoutError, Redisson } from '../../lib';
+import { LockTimeoutError, Redisson, type RedissonClient } from '../../lib';
 import { redissonMiddleware, type RequestLock } from '../../lib/integrations/express';
 import { redissonPlugin } from '../../lib/integrations/fastify';
 import { createTestRedisson } from '../../lib/testing';
@@ -237,10 +237,37 @@ describe('ioredisson/fastify and ioredisson/express', () => {
       const app = fastify();
       app.register(redissonPlugin, { redisson: other, shutdownDrain: false });
       app.register(redissonPlugin, { url: redisUrl(), clientName });
-      expect(await codeOf(Promise.resolve(app.ready()))).to.equal('FST_ERR_DEC_ALREADY_PRESENT');
+      expect(await codeOf(Promise.resolve(app.ready()))).to.equal('CONFIG');
       await app.close();
       const admin = trackClient(new Redis(redisUrl()));
       await sleepUntil(async () => !String(await admin.client('LIST')).includes(clientName));
+    });
+
+    it("F10: a second plugin has a property of its own; request.withLock is the first one's, and takes its locks", async () => {
+      const [first, second] = [createTestRedisson(), createTestRedisson()];
+      const app = fastify();
+      await app.register(redissonPlugin, { decorateAs: 'audit', redisson: second });
+      await app.register(redissonPlugin, { redisson: first });
+      const { audit } = app as unknown as { audit: RedissonClient };
+      const counted = (): number[] => [first, second].map((redisson) => redisson.holders('a').length);
+      app.get('/first', (request) => request.withLock('a', counted));
+      app.get('/second', (request) => request.withLock(audit.getLock('a'), counted));
+      expect(app.redisson).to.equal(first);
+      expect((await app.inject('/first')).json()).to.deep.equal([1, 0]);
+      expect((await app.inject('/second')).json()).to.deep.equal([0, 1]);
+      await app.close();
+    });
+
+    it('F10: the same name twice is a ConfigError that says what to do', async () => {
+      for (const options of [{}, { decorateAs: 'audit' }]) {
+        const app = fastify();
+        await app.register(redissonPlugin, { redisson: other, shutdownDrain: false, ...options });
+        const second = Promise.resolve(
+          app.register(redissonPlugin, { redisson: other, shutdownDrain: false, ...options }),
+        );
+        expect(await second.catch((error: Error) => error.message)).to.include("{ decorateAs: 'audit', url }");
+        await app.close();
+      }
     });
 
     it('leaves a client alone with shutdownDrain: false, and refuses settings beside one', async () => {

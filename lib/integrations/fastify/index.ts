@@ -5,6 +5,8 @@
 
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { RedissonClient } from '../../api';
+import { validateName } from '../../config/validateName';
+import { ConfigError } from '../../errors';
 import { hostedClient, type HostOptions } from '../frameworks/hostedClient';
 import { needPeer } from '../frameworks/needPeer';
 import { requestLock, type RequestLock } from '../frameworks/requestLock';
@@ -16,7 +18,14 @@ export type { HostOptions } from '../frameworks/hostedClient';
 export type { RequestLock } from '../frameworks/requestLock';
 
 /** Options of {@link redissonPlugin}: `redisson`, or where Redis is, and `shutdownDrain`. */
-export type RedissonPluginOptions = HostOptions;
+export type RedissonPluginOptions = HostOptions & {
+  /**
+   * Of a second client: the name of its property, `fastify.audit`. `request.withLock` stays that of the plugin without
+   * this option, and takes locks of every client: `request.withLock(fastify.audit.getLock('a'), fn)`.
+   * @default `redisson`
+   */
+  readonly decorateAs?: string | undefined;
+};
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -55,11 +64,16 @@ export const redissonPlugin: FastifyPluginAsync<RedissonPluginOptions> = pluginL
 );
 
 async function registerRedisson(fastify: FastifyInstance, options: RedissonPluginOptions): Promise<void> {
-  const { redisson, shutdown } = hostedClient(options);
-  fastify.addHook('onRequest', (request, reply, done) => {
-    request.withLock = requestLock(redisson, reply.raw);
-    done();
-  });
+  const { decorateAs = 'redisson', ...hosted } = options;
+  validateName(decorateAs, 'property (decorateAs)');
+  const { redisson, shutdown } = hostedClient(hosted);
+  const isFirst = decorateAs === 'redisson';
+  if (isFirst) {
+    fastify.addHook('onRequest', (request, reply, done) => {
+      request.withLock = requestLock(redisson, reply.raw);
+      done();
+    });
+  }
   // Before the server waits for its requests: requests that wait for a lock would delay it.
   fastify.addHook('preClose', (done) => {
     shutdown().catch(() => undefined);
@@ -67,7 +81,11 @@ async function registerRedisson(fastify: FastifyInstance, options: RedissonPlugi
   });
   fastify.addHook('onClose', () => shutdown());
   // Behind the hooks: a name that is taken makes these throw, and the client must end with the application then, too.
-  fastify.decorate('redisson', redisson);
+  if (fastify.hasDecorator(decorateAs)) {
+    const why = `fastify.${decorateAs} is there already. For another Redis, register the plugin with a name of its own`;
+    throw new ConfigError(`${why}: { decorateAs: 'audit', url }`);
+  }
+  fastify.decorate(decorateAs, redisson);
   // So that all requests have the same shape from the beginning: the hook sets the value.
-  fastify.decorateRequest('withLock');
+  if (isFirst) fastify.decorateRequest('withLock');
 }

@@ -5,12 +5,12 @@ import { checkOptionNames, RUN_OPTIONS } from '../../config/optionNames';
 import { validateName } from '../../config/validateName';
 import { ConfigError } from '../../errors';
 import { httpStatusOf } from '../frameworks/requestLock';
-import { REDISSON } from './RedissonModule';
+import { redissonToken } from './RedissonModule';
 
 /** The name of the lock: a fixed one, or a function that makes it from the arguments of the call. */
 export type WithLockKey = LockKey;
 
-/** Options of `@WithLock`: those of `RLock.withLock`, plus `http` and `skip`. */
+/** Options of `@WithLock`: those of `RLock.withLock`, plus `http`, `skip` and `client`. */
 export interface WithLockOptions extends RunOptions {
   /**
    * Whether a call that does not acquire the lock within `waitTime` resolves to `undefined` instead of rejecting.
@@ -26,12 +26,19 @@ export interface WithLockOptions extends RunOptions {
    * @default false: it rejects with the error itself
    */
   readonly http?: boolean | undefined;
+  /**
+   * The name of the client, that of `RedissonModule.forRoot({ name })`.
+   * @default the client without a name
+   */
+  readonly client?: string | undefined;
 }
 
-const WITH_LOCK_OPTIONS = new Set([...RUN_OPTIONS, 'http', 'skip']);
+const WITH_LOCK_OPTIONS = new Set([...RUN_OPTIONS, 'http', 'skip', 'client']);
 
-/** The property where NestJS puts the client, in each instance whose class has a method with `@WithLock`. */
-const CLIENT = Symbol('the client for @WithLock');
+/** The property where NestJS puts the client, in each instance whose class has a method with `@WithLock` of it. */
+function propertyOf(token: symbol): symbol {
+  return Symbol.for(`${token.description} for @WithLock`);
+}
 
 /**
  * Runs an async method of a provider or controller under a lock: `@WithLock((id: string) => 'order:' + id)`.
@@ -46,15 +53,17 @@ const CLIENT = Symbol('the client for @WithLock');
  * - `ConfigError` for a key that is not a non-empty string, and if NestJS did not make the instance.
  *
  * @param key - the name, or a function that makes it from the arguments of a call
- * @param options - those of `RLock.withLock`, plus `http` and `skip`
+ * @param options - those of `RLock.withLock`, plus `http`, `skip` and `client`
  * @throws ConfigError where it decorates, for an empty name and unknown options
  */
 export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions = {}): LegacyLockDecorator<K> {
   if (typeof key !== 'function') validateName(key);
   checkOptionNames(options, WITH_LOCK_OPTIONS);
-  const { http = false, skip = false, ...acquire } = options;
+  const { http = false, skip = false, client, ...acquire } = options;
+  const token = redissonToken(client);
+  const property = propertyOf(token);
   const decorate = decorateMethod('@WithLock', async (call, args, self) => {
-    const redisson = (self as { [CLIENT]?: RedissonClient } | undefined)?.[CLIENT];
+    const redisson = (self as Readonly<Record<symbol, RedissonClient | undefined>> | undefined)?.[property];
     if (redisson === undefined) {
       throw new ConfigError('@WithLock has no client: NestJS must make the instance, with RedissonModule imported');
     }
@@ -80,10 +89,10 @@ export function WithLock<K extends WithLockKey>(key: K, options: WithLockOptions
   return (target, propertyKey, descriptor) => {
     if (typeof target === 'function') throw new TypeError('@WithLock decorates methods of instances, not static ones');
     decorate(target, propertyKey, descriptor);
-    if (!Object.hasOwn(target, CLIENT)) {
-      Inject(REDISSON)(target, CLIENT);
+    if (!Object.hasOwn(target, property)) {
+      Inject(token)(target, property);
       // Only a marker: NestJS sets the property on each instance.
-      Object.defineProperty(target, CLIENT, { value: undefined, writable: true });
+      Object.defineProperty(target, property, { value: undefined, writable: true });
     }
   };
 }
