@@ -46,6 +46,35 @@ describe('fair lock scripts: the queue', () => {
       await fair.expectAcquired(fair.acquire('B'));
     });
 
+    it('has claims that expire: no client may be left to delete them', async () => {
+      await fair.acquire('A');
+      await fair.acquireAll('B', 'C');
+      await fair.release('A');
+      const look: (() => Promise<unknown>)[] = [
+        () => fair.acquire('C'),
+        () => fair.tryAcquire('D'),
+        () => fair.check(0),
+      ];
+      for (const one of look) {
+        await bench().redis.del(fair.claims);
+        await one();
+        expect(await bench().redis.pttl(fair.claims)).to.be.within(1, 10_000);
+      }
+    });
+
+    it('that is dead is dropped by the check, which tells the one behind it', async () => {
+      fair.wait = 100;
+      await fair.acquireAll('A', 'B');
+      fair.wait = 60_000;
+      await fair.acquire('C');
+      await bench().redis.del(bench().name);
+      fair.now += 30_150;
+      await bench().listen(`*{${bench().name}}:C:*`);
+      await fair.check(0);
+      expect(await bench().redis.lrange(fair.queue, 0, -1)).to.deep.equal([ownerOf('C')]);
+      expect(await bench().messages()).to.have.lengthOf(1);
+    });
+
     it('heals a head that has no score, which would block the queue for ever', async () => {
       await bench().redis.rpush(fair.queue, 'gone');
       await fair.expectQueued(fair.acquire('B'), 500);

@@ -3,6 +3,7 @@ import { CLUSTER_MUTATIONS } from './clusterList';
 import { DEFECT_MUTATIONS } from './defectList';
 import { HOLD_MUTATIONS } from './holdList';
 import { LOCAL_MUTATIONS } from './localList';
+import { SURVIVOR_MUTATIONS } from './survivorList';
 import { TOKEN_MUTATIONS } from './tokenList';
 import type { GivenProfile } from '../workload/clusterWorlds';
 import type { Profile } from '../workload/World';
@@ -630,5 +631,6 @@ export const MUTATIONS: readonly ListedMutation[] = [
   ...DEFECT_MUTATIONS,
   ...HOLD_MUTATIONS,
   ...LOCAL_MUTATIONS,
+  ...SURVIVOR_MUTATIONS,
   ...TOKEN_MUTATIONS,
 ];

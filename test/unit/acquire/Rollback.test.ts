@@ -1,5 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
+import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { newSendRecord, type RunOptions } from '../../../lib/connection/pending/CommandExecutor';
 import { CommandError } from '../../../lib/errors';
@@ -114,6 +115,29 @@ describe('Rollback', () => {
     rollback.undo(leftover('a'), 'doubtful');
     // Node lists only the timers that keep it alive.
     expect(timers()).to.equal(before);
+    rollback.close();
+  });
+
+  it('leaves alone what is taken again while it is looked for', async () => {
+    let unwanted = true;
+    const found = pDefer<boolean[]>();
+    const { run } = executor;
+    executor.run = () => found.promise as never;
+    rollback.undo(
+      {
+        ...leftover('a'),
+        get unwanted() {
+          return unwanted;
+        },
+      },
+      'doubtful',
+    );
+    await clock.tickAsync(1_000);
+    unwanted = false;
+    found.resolve([true]);
+    await clock.tickAsync(1_000);
+    expect(undos).to.equal(0);
+    executor.run = run;
     rollback.close();
   });
 

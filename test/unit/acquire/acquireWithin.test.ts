@@ -266,6 +266,22 @@ describe('acquireWithin', () => {
     }
   });
 
+  for (let steps = 0; steps < 6; steps++) {
+    it(`an abort ${steps} microtasks after its turn has come is followed by no attempt`, async () => {
+      const stop = new AbortController();
+      const lock = acquire(Infinity, stop.signal);
+      await turn();
+      const attempts = (): number => acquirable.log.filter((event) => event === 'attempt').length;
+      acquirable.sleeper!.resolve(undefined);
+      for (let i = 0; i < steps; i++) await Promise.resolve();
+      const before = attempts();
+      stop.abort('enough');
+      await turn();
+      expect([lock.error, attempts()]).to.deep.equal(['enough', before]);
+      expect(acquirable.log.slice(-2)).to.deep.equal(['giveUp', 'leave']);
+    });
+  }
+
   describe('an error', () => {
     it('of a first attempt ends the wait; whether it ran is for giveUp to judge', async () => {
       const error = new ConnectionError('lost', true);

@@ -755,6 +755,25 @@ describe('Executor', () => {
     });
   });
 
+  it('a cleanup is sent with the text of its script while the client closes: it could not be sent again', async () => {
+    void run('always');
+    link.last.resolve('done');
+    await settle();
+    let late: unknown;
+    const taken = run('always', { late: (value: unknown) => (late = value) });
+    const underWay = link.last;
+    const closing = executor.close();
+    await settle();
+    expect([taken.state, underWay.command]).to.deep.equal(['rejected', 'evalsha']);
+    void run('always', { sendRecord: newCleanupRecord() });
+    expect(link.last.command).to.equal('eval');
+    expect(link.last.args[0]).to.equal(SCRIPTS.always.lua);
+    underWay.resolve('taken');
+    await clock.tickAsync(TIMEOUT);
+    await closing;
+    expect(late).to.equal('taken');
+  });
+
   it('close settles everything: what waits, pauses, is under way, and comes later', async () => {
     const underWay = run('always');
     const pausing = run('always');

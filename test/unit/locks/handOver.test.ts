@@ -238,6 +238,40 @@ describe('handing over within a process', () => {
     });
   }
 
+  for (const [answer, steps] of [
+    ['is not there yet', -1],
+    ['will be lost', -1],
+    ...[0, 1, 2, 3, 4, 5, 6, 7, 8].map((microtasks) => ['was lost', microtasks] as const),
+  ] as const) {
+    const when = steps < 0 ? '' : ` ${steps} microtasks before`;
+    it(`is undone when its heir has gone, who has sent nothing; its answer ${answer}${when}`, async () => {
+      await contenders(2);
+      const stop = new AbortController();
+      // It queues behind the other one, without an attempt.
+      const heir = new Outcome(client.lock().lock(-1, undefined, { threadId: 3, signal: stop.signal }));
+      await client.lock().unlock(1);
+      await turn();
+      expect(client.executor.sent.some(({ args }) => args['owner'] === client.owner(3))).to.equal(false);
+      client.executor.mute();
+      const isLost = answer !== 'is not there yet';
+      const how = { runs: true, breaks: true };
+      if (isLost) client.executor.fail('lock.handOver', new ConnectionError('lost', true), how);
+      const unlock = new Outcome(client.lock().unlock(2));
+      await turn();
+      expect([heir.state, client.redis.holds(NAME, client.owner(3))]).to.deep.equal(['pending', 1]);
+      if (steps >= 0) client.executor.resume();
+      for (let i = 0; i < steps; i++) await Promise.resolve();
+      stop.abort();
+      await turn();
+      client.executor.resume();
+      await clock.tickAsync(10_000);
+      expect([unlock.state, heir.state]).to.deep.equal([isLost ? 'rejected' : 'resolved', 'rejected']);
+      expect(client.redis.exists(NAME)).to.equal(false);
+      await clock.tickAsync(100_000);
+      expect([client.ownerships.size, clock.countTimers()]).to.deep.equal([0, 0]);
+    });
+  }
+
   it('is the release of the holder: the heir cannot call it off', async () => {
     const requests: { from: ReleaseRequest; heir: AttemptRequest }[] = [];
     const kind: LockKind = {

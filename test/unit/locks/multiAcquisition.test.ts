@@ -4,7 +4,7 @@ import { threadForHold } from '../../../lib/thread/threadScope';
 import type { MemberLock } from '../../../lib/locks/core/MemberLock';
 import { MultiAcquisition } from '../../../lib/locks/multi/MultiAcquisition';
 import { CommandError, CommandTimeoutError, ConnectionError } from '../../../lib';
-import { MAJORITY } from '../../../lib/locks/multi/quorum';
+import { MAJORITY, suspect } from '../../../lib/locks/multi/quorum';
 
 class FakeHold {
   isHeld = true;
@@ -46,15 +46,37 @@ class FakeMember {
 /** How long a lock waits for a server that refuses, without limit. */
 const LONGEST_MS = 7_000;
 
-function acquire(members: FakeMember[], needed: number, waitMs: number): Promise<unknown> {
+function acquire(members: FakeMember[], needed: number, waitMs: number, once = false): Promise<unknown> {
   const call = threadForHold(undefined, false);
-  const request = { call, thread: call.thread, leaseMs: 10_000, waitMs, signal: undefined };
+  const request = { call, thread: call.thread, leaseMs: 10_000, waitMs, signal: undefined, once };
   return new MultiAcquisition(members as unknown as MemberLock[], needed, request, LONGEST_MS).run();
 }
 
 describe('the acquisition of several locks', () => {
   it('a majority of four is three', () => {
     expect([1, 2, 3, 4, 5, 6, 7].map((count) => MAJORITY.needed(count))).to.deep.equal([1, 2, 2, 3, 3, 4, 4]);
+  });
+
+  it('a server that hung is waited for by 0.2 s, where it is needed, and taken if it is back by then', async () => {
+    const clock = fakeClock();
+    for (const backAfter of [150, 250]) {
+      const hold = new FakeHold();
+      const hung = new FakeMember(new FakeHold());
+      hung.isLocked = () => new Promise((resolve) => setTimeout(() => resolve(false), backAfter));
+      suspect(hung as unknown as MemberLock);
+      const startedAt = performance.now();
+      let after = NaN;
+      const taking = acquire([new FakeMember(hold), new FakeMember(), hung], 2, 5_000, true).then((taken) => {
+        after = performance.now() - startedAt;
+        return taken;
+      });
+      await clock.tickAsync(5_000);
+      await taking.catch(() => undefined);
+      expect([after, hung.waits.length], `back after ${backAfter} ms`).to.deep.equal(
+        backAfter === 150 ? [150, 1] : [200, 0],
+      );
+    }
+    clock.restore();
   });
 
   it('two of four are not enough for a red lock, and are given back', async () => {

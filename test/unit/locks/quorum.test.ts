@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ConnectionError, IllegalMonitorStateError } from '../../../lib';
 import { settleQuorum } from '../../../lib/locks/multi/quorum';
+import { fakeClock } from '../../support';
 
 describe('settleQuorum', () => {
   const notOwner = (): Promise<never> => Promise.reject(IllegalMonitorStateError.notOwner('client', 1, 'x'));
@@ -10,6 +11,26 @@ describe('settleQuorum', () => {
     const error: unknown = await settleQuorum(operations, needed).catch((reason: unknown) => reason);
     return (error as { code: string }).code;
   }
+
+  /** After how many ms it resolves, by the fake clock. */
+  async function settledAfter(operations: Promise<unknown>[], needed: number): Promise<number> {
+    const clock = fakeClock();
+    const startedAt = performance.now();
+    let ms = NaN;
+    void settleQuorum(operations, needed).then(() => (ms = performance.now() - startedAt));
+    await clock.tickAsync(10_000);
+    clock.restore();
+    return ms;
+  }
+
+  it('waits 1.5 s for the rest once the outcome is certain, and for all where all are needed', async () => {
+    const never = new Promise<never>(() => undefined);
+    const done = Promise.resolve();
+    expect(await settledAfter([done, done, never], 2)).to.equal(1_500);
+    expect(await settledAfter([never], 0)).to.equal(1_500);
+    expect(await settledAfter([done, done], 2)).to.equal(0);
+    expect(await settledAfter([done, never], 2)).to.be.NaN;
+  });
 
   it('tells of the outage, and of no missing hold, where a member was not needed to hold the lock', async () => {
     // A red lock that two of three members hold: the first one has nothing to give back.

@@ -33,6 +33,26 @@ describe('Watchdog: trouble', () => {
     expect(owned.lost).to.deep.equal([]);
   });
 
+  for (const how of ['says that it was gone', 'fails']) {
+    it(`an answer that comes after the lock was given back and taken again says nothing of it, and ${how}`, async () => {
+      const reply = pDefer<boolean[]>();
+      owned.take('a');
+      // As an engine does, which keeps the ownership of its last thread; so does an undo.
+      const ownership = owned.ownership('a');
+      ownership.rollbacks++;
+      owned.answer = () => (owned.batches.length === 1 ? reply.promise : Promise.resolve([true]));
+      await clock.tickAsync(10_001);
+      owned.giveBack('a');
+      const again = owned.take('a');
+      if (how === 'fails') reply.reject(new Error('down'));
+      else reply.resolve([false]);
+      await clock.tickAsync(1_000);
+      expect([again.lost, owned.lost.length]).to.deep.equal([undefined, 0]);
+      expect([ownership.failure, owned.batches.length]).to.deep.equal([undefined, 1]);
+      expect(ownership.holds).to.deep.equal([again]);
+    });
+  }
+
   it('repeats a renewal that fails in the last second of the lease within it', async () => {
     const reply = pDefer<boolean[]>();
     owned.answer = () => (owned.batches.length === 1 ? reply.promise : Promise.resolve([true]));

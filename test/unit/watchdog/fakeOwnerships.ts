@@ -40,7 +40,7 @@ export class FakeOwnerships {
     const end = now + (leaseMs === -1 ? watchdogMs : leaseMs);
     const leaseEnd = leaseMs === -1 ? Infinity : end;
     const hold: Hold = {
-      since: 0,
+      since: now,
       callSite: undefined,
       leaseMs,
       leaseEnd,

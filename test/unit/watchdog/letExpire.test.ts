@@ -43,6 +43,20 @@ describe('A hold that is left to run out', () => {
     expect(client.lost).to.deep.equal([]);
   });
 
+  it('is not what unlock of its thread gives back, whichever was taken last', async () => {
+    for (const last of ['left', 'kept']) {
+      const first = await acquire({ threadId: 1 });
+      const second = await acquire({ threadId: 1 });
+      const [left, kept] = last === 'left' ? [second, first] : [first, second];
+      await left.letExpire();
+      await client.lock().unlock(1);
+      expect(kept.isHeld, last).to.equal(false);
+      expect(client.redis.holds(NAME, client.owner(1)), last).to.equal(1);
+      await clock.tickAsync(10_000);
+      expect(client.redis.exists(NAME)).to.equal(false);
+    }
+  });
+
   it('stays while the others of its thread are renewed and given back', async () => {
     const outer = await acquire({ threadId: 1 });
     const inner = await acquire({ threadId: 1 });
