@@ -96,8 +96,8 @@ export const CLUSTER_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'connection/pubsub/ShardedSubscriber.ts',
-        search: 'void Promise.all(moves).then(() => this.events?.restored());',
-        replace: 'void Promise.all(moves);',
+        search: 'this.events?.restored(channels);',
+        replace: '',
       },
     ],
   },

@@ -3,6 +3,76 @@ import type { ListedMutation } from './list';
 /** Ways to break what only a fault at the right step shows, by the exploration or by the test of a proved defect. */
 export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
   {
+    name: 'a lease that ended while the loop was blocked lets withLock re-enter',
+    by: { file: 'test/unit/locks/scopes.test.ts', grep: 'whose lease ended while the event loop was blocked' },
+    edits: [{ file: 'locks/core/acquireInScope.ts', search: '  lock.context.watchdog.catchUp();\n', replace: '' }],
+  },
+  {
+    name: 'a replaced listener whose PING is not answered has lost nothing',
+    by: { file: 'test/unit/connection/ConnectionSubscriber.test.ts', grep: 'does not say that it has delivered all' },
+    edits: [
+      {
+        file: 'connection/pubsub/ConnectionSubscriber.ts',
+        search: 'if (missed) this.#restore();',
+        replace: 'void missed;',
+      },
+    ],
+  },
+  {
+    name: 'waiters attempt in the first gap of a subscription only',
+    by: { file: 'test/unit/waiters/Subscriptions.test.ts', grep: 'in each gap of a live subscription' },
+    edits: [
+      {
+        file: 'waiters/WaitQueue.ts',
+        search: 'this.#polling?.off();\n    this.#polling = undefined;',
+        replace: 'this.#polling?.off();',
+      },
+    ],
+  },
+  {
+    name: 'a wait is over before what has arrived is read',
+    by: { file: 'test/unit/util/Alarm.test.ts', grep: 'lets the sockets be read before it rings' },
+    edits: [
+      {
+        file: 'util/Alarm.ts',
+        search: 'if (judges) this.#reading ??= setImmediate(this.#judge);\n    else this.#end();',
+        replace: 'if (judges) this.#judge();\n    else this.#end();',
+      },
+    ],
+  },
+  {
+    name: 'a blocked event loop leaves replies no time',
+    by: { file: 'test/unit/util/Alarm.test.ts', grep: 'gives replies as long as the loop was blocked' },
+    edits: [{ file: 'util/Alarm.ts', search: 'if (now >= this.#patientUntil ||', replace: 'if (now >= this.at ||' }],
+  },
+  {
+    name: 'a wait that is over does not wait for a reply that a blocked loop holds up',
+    by: { file: 'test/unit/acquire/WaitLimit.test.ts', grep: 'waits for a reply as long as it was blocked' },
+    edits: [{ file: 'acquire/WaitLimit.ts', search: 'judges: () => !this.#sleeping', replace: 'judges: () => false' }],
+  },
+  {
+    name: 'each waiter tells all others of an outage',
+    by: { file: 'test/unit/waiters/outage.test.ts', grep: 'is told once per queue' },
+    edits: [
+      {
+        file: 'waiters/WaitQueue.ts',
+        search: 'if (this.sleepers > 0) this.attemptAll();',
+        replace: 'this.attemptAll();',
+      },
+    ],
+  },
+  {
+    name: 'a channel that is refused refuses those beside it',
+    by: { file: 'test/unit/connection/ConnectionSubscriber.test.ts', grep: 'nobody else is refused' },
+    edits: [
+      {
+        file: 'connection/pubsub/ConnectionSubscriber.ts',
+        search: 'if (channels.length > 1 && failure',
+        replace: 'if (channels.length > 1e9 && failure',
+      },
+    ],
+  },
+  {
     name: 'an undo overtakes the unlock that is under way',
     exploring: { scenario: 'unlock-NOREPLICAS', kind: 'cut-before-write' },
     edits: [

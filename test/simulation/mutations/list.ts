@@ -282,8 +282,8 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'waiters/Subscriptions.ts',
-        search: 'this.#setInterrupted(false);\n        this.wakeAll();',
-        replace: 'this.#setInterrupted(false);',
+        search: 'for (const queue of this.#queues(channels)) queue.wakeAll();',
+        replace: '',
       },
     ],
   },
@@ -574,7 +574,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'connection/pubsub/ConnectionSubscriber.ts',
-        search: 'clearInterval(this.#heartbeat);\n    for',
+        search: 'this.#heartbeat.stop();\n    for',
         replace: 'for',
       },
     ],

@@ -478,6 +478,23 @@ describe('ConnectionSubscriber', () => {
       expect(clock.countTimers()).to.equal(0);
     });
 
+    it('asks for every channel again where the old connection does not say that it has delivered all', async () => {
+      reopen();
+      second.open();
+      await settle();
+      second.answer();
+      await settle();
+      expect(connection.texts.at(-1)).to.equal('ping');
+      await clock.tickAsync(TIMEOUT - 1);
+      expect([connection.status, second.texts, told]).to.deep.equal(['ready', ['subscribe a'], []]);
+      await clock.tickAsync(1);
+      // What it had may be lost: this wakes the waiters.
+      expect([connection.status, second.texts]).to.deep.equal(['end', ['subscribe a', 'subscribe a']]);
+      second.answer();
+      await settle();
+      expect(told).to.deep.equal(['restored']);
+    });
+
     it('closes the old connection with the new one, although it has not told yet whether it had more', async () => {
       reopen();
       second.open();

@@ -4,7 +4,7 @@ import pDefer from 'p-defer';
 import type { SinonFakeTimers } from 'sinon';
 import { IllegalMonitorStateError, LockLostError, LockTimeoutError } from '../../../lib/errors';
 import { currentThreadId, runAsNewThread } from '../../../lib/thread/threadScope';
-import { fakeClock, turn } from '../../support';
+import { fakeClock, stallClock, turn } from '../../support';
 import { FakeClient, leftIn, NAME, Outcome } from '../../support/fakeClient';
 
 /** A10, docs/threads.md: who re-enters, who waits, and what `unlock()` gives back. */
@@ -194,6 +194,17 @@ describe('withLock callbacks, async contexts and lock()', () => {
       await first;
     });
     expect(order).to.deep.equal(['first', 'p', 'q', 'first ends', 'second']);
+  });
+
+  it('a hold whose lease ended while the event loop was blocked lets nobody in, before any timer or reply', async () => {
+    const section = client.lock().withLock(async () => {
+      client.redis.delete(NAME);
+      stallClock(clock, 31_000);
+      await client.lock().withLock(() => undefined);
+    });
+    expect(await rejected(section)).to.be.instanceOf(LockLostError);
+    const counts = client.executor.sent.filter(({ name }) => name === 'lock.acquire').map(({ args }) => args['count']);
+    expect(counts).to.deep.equal(['1', '1']);
   });
 
   it('a hold that was lost lets nobody in', async () => {

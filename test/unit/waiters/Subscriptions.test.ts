@@ -342,6 +342,55 @@ describe('Subscriptions', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
+  it('begins with the first pause again when the connection is gone once more', async () => {
+    for (let gap = 0; gap < 2; gap++) {
+      subscriber.manual = true;
+      const waiter = join('a', 'fifo');
+      waiter.timed = true;
+      const startedAt = performance.now();
+      const looks: number[] = [];
+      const waits = (async () => {
+        for (;;) {
+          await waiter.listen();
+          looks.push(performance.now() - startedAt);
+          await waiter.sleep(Infinity);
+        }
+      })().catch(() => undefined);
+      await clock.tickAsync(2_000);
+      expect(looks, `gap ${gap}`).to.deep.equal([500, 1_500]);
+      subscriber.acknowledge('a');
+      await turn();
+      waiter.reject(new Error('end'));
+      await waits;
+      waiter.leave();
+      await turn();
+    }
+  });
+
+  it('attempts after pauses in each gap of a live subscription, and the pauses begin anew', async () => {
+    const waiter = join('a', 'fifo');
+    await waiter.listen();
+    const looks: number[] = [];
+    let startedAt = 0;
+    void (async () => {
+      for (;;) {
+        await waiter.sleep(Infinity);
+        looks.push(performance.now() - startedAt);
+        await waiter.listen();
+      }
+    })();
+    for (let gap = 0; gap < 2; gap++) {
+      startedAt = performance.now();
+      looks.length = 0;
+      subscriber.events!.interrupted();
+      await clock.tickAsync(6_500);
+      expect(looks, `gap ${gap}`).to.deep.equal([3_000, 6_000]);
+      subscriber.events!.restored();
+      await clock.tickAsync(0);
+    }
+    expect(clock.countTimers()).to.equal(0);
+  });
+
   it('A7: all who wait without a limit are rejected in their time wherever they stand, and those with one never', async () => {
     subscriber.manual = true;
     const waiters = [0, 1, 2, 3].map(() => join('a', 'fifo'));
