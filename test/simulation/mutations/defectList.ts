@@ -30,6 +30,22 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     ],
   },
   {
+    name: 'a login that fails once more is asked for as late as at the end of the last outage',
+    by: { file: 'test/unit/connection/Logins.test.ts', grep: 'is asked again soon when it fails the next time' },
+    edits: [{ file: 'connection/link/Logins.ts', search: '      failures = 0;\n', replace: '' }],
+  },
+  {
+    name: 'a provider that gives up once more is subscribed to as late as at the end of the last outage',
+    by: { file: 'test/unit/connection/loginSources.test.ts', grep: 'is subscribed to soon when it gives up again' },
+    edits: [
+      {
+        file: 'connection/link/loginSources.ts',
+        search: 'this.#failures = 0;\n      this.#tell();',
+        replace: 'this.#tell();',
+      },
+    ],
+  },
+  {
     name: 'a wait is over before what has arrived is read',
     by: { file: 'test/unit/util/Alarm.test.ts', grep: 'lets the sockets be read before it rings' },
     edits: [

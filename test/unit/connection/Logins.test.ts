@@ -120,6 +120,27 @@ describe('Logins (D1)', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
+  it('a provider that has failed for long, and then not, is asked again soon when it fails the next time', async () => {
+    const asked: number[] = [];
+    let givenAt = -Infinity;
+    const logins = loginsOf(() => {
+      asked.push(clock.now);
+      // From when it is due, for a minute.
+      if (clock.now < givenAt + 13 * MINUTE) throw new Error('down');
+      givenAt = clock.now;
+      return { password: 'token', expiresIn: 15 * MINUTE };
+    });
+    const { redis } = await connected(logins);
+    await clock.tickAsync(37 * MINUTE);
+    const gaps = asked.slice(1).map((at, i) => at - asked[i]!);
+    const renewals = gaps.flatMap((gap, i) => (gap > 5 * MINUTE ? gaps.slice(i + 1, i + 2) : []));
+    // Each outage begins with the first pause, however long the last one of the outage before was.
+    expect(Math.max(...gaps.filter((gap) => gap < 5 * MINUTE))).to.be.greaterThan(2_000);
+    expect(renewals.length).to.be.greaterThan(1);
+    for (const pause of renewals) expect(pause).to.be.at.most(250);
+    redis.emit('end');
+  });
+
   it('a function that hangs is given up after the time-out, and asked again', async () => {
     let calls = 0;
     const logins = loginsOf(() =>

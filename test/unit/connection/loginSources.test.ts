@@ -70,6 +70,23 @@ describe('logins of a streaming provider (D1)', () => {
     expect(clock.countTimers()).to.equal(0);
   });
 
+  it('one that has failed for long, and then told of a login, is subscribed to soon when it gives up again', async () => {
+    const source = loginSource(provider, 1_000);
+    await source.ask(REQUEST, never);
+    giveUp();
+    const works = answer;
+    answer = () => Promise.reject(new Error('down'));
+    await clock.tickAsync(60_000);
+    answer = works;
+    await clock.tickAsync(60_000);
+    open[0]!.onNext({ password: 'next' });
+    const before = subscribed;
+    giveUp();
+    await clock.tickAsync(500);
+    expect(subscribed - before).to.equal(1);
+    source.rest?.();
+  });
+
   it('one that hangs while it is subscribed to anew is tried again, and leaves nothing at the end', async () => {
     const source = loginSource(provider, 1_000);
     await source.ask(REQUEST, never);
