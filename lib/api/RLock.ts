@@ -305,16 +305,76 @@ export interface RReadWriteLock extends RObject {
  * Source: `org.redisson.api.RFencedLock`.
  */
 export interface RFencedLock extends RLock {
-  /** As {@link RLock.acquire}. @returns the hold, with its token */
+  /**
+   * As {@link RLock.acquire}.
+   *
+   * @returns the hold, with its token
+   * @throws LockTimeoutError when `waitTime` passes
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`; only without
+   *   `waitTime`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
   acquire(options?: AcquireOptions): Promise<FencedLockHold>;
 
-  /** As {@link RLock.tryAcquireHold}. @returns the hold, with its token, or `null` */
+  /**
+   * As {@link RLock.tryAcquireHold}.
+   *
+   * @returns the hold, with its token, or `null`
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat: what it may have acquired is
+   *   undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
   tryAcquireHold(options?: AcquireOptions): Promise<FencedLockHold | null>;
 
-  /** As {@link RLock.withLock}. @param fn - gets the hold, with its token */
+  /**
+   * As {@link RLock.withLock}.
+   *
+   * @param fn - gets the hold, with its token
+   * @throws LockTimeoutError when `waitTime` passes; `fn` has not run then
+   * @throws what `fn` throws, even if the release fails, too
+   * @throws LockLostError if the lock was lost before `fn` ended, and `fn` did not throw; other errors of the release
+   *   if only the release fails
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws SubscriptionTimeoutError if the channel could not be subscribed within `subscriptionTimeout`; only without
+   *   `waitTime`
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `fn` did not run: the
+   *   acquisition is then undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
   withLock<T>(fn: (hold: FencedLockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
 
-  /** As {@link RLock.tryWithLock}. @param fn - gets the hold, with its token */
+  /**
+   * As {@link RLock.tryWithLock}.
+   *
+   * @param fn - gets the hold, with its token
+   * @throws what `fn` throws, even if the release fails, too
+   * @throws LockLostError if the lock was lost before `fn` ended, and `fn` did not throw; other errors of the release
+   *   if only the release fails
+   * @throws IllegalMonitorStateError if this thread is already acquiring this lock, holds it for a `withLock` callback
+   *   that runs beside this call, or may not re-enter it
+   * @throws NoSyncedReplicasError if no replica confirmed it (see `checkLockSyncedSlaves`); it is undone
+   * @throws the reason of `options.signal`, when it aborts
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Repeat only if `fn` did not run: the
+   *   acquisition is then undone
+   * @throws CommandError, ShutdownError if Redis refuses the command, or the client is shut down
+   * @throws RangeError, TypeError, ConfigError for wrong arguments
+   */
   tryWithLock<T>(fn: (hold: FencedLockHold) => T | PromiseLike<T>, options?: RunOptions): Promise<TryResult<T>>;
 
   /**

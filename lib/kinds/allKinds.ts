@@ -2,7 +2,7 @@ import type { ObjectKind } from '../api';
 import { FAIR } from './fair';
 import { FENCED } from './fenced';
 import { GROUP } from './group';
-import type { Kind, KindScript } from './Kind';
+import type { Kind } from './Kind';
 import { NON_REENTRANT, NON_REENTRANT_FAIR } from './nonReentrant';
 import { READ, WRITE } from './readWrite';
 import { LOCK, MULTI, RED } from './reentrant';
@@ -35,8 +35,4 @@ export const KINDS = {
 /** The same as a list. */
 export const ALL_KINDS: readonly Kind[] = Object.values(KINDS);
 
-/** All scripts that the client of a kind sends. */
-export function scriptsOf(kind: Kind): readonly KindScript[] {
-  const isScript = (part: unknown): part is KindScript => typeof part === 'object' && part !== null && 'sha' in part;
-  return [...new Set(Object.values(kind).filter(isScript))];
-}
+export { scriptsOf } from './scriptsOf';

@@ -4,13 +4,13 @@ import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
 import { WRITER } from '../util/names';
 import type { GroupValues, Ownership, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
-import { scriptsOf } from './allKinds';
 import type { ClientContext } from './ClientContext';
 import { LEFT_FREE_LOCK } from './fair';
 import { renewValues } from './group';
 import type { LockDescriptor, AttemptRequest, LockKind, LockSubject, ReleaseArg, Renewals } from './Kind';
 import { renewReadLocks, readKeyPrefix } from './readWrite';
 import { heldPermits, permitKeys, permitLeases, PERMIT } from './permit';
+import { scriptsOf } from './scriptsOf';
 import { lockChannel, UNLOCK_MESSAGE, lockTimeToLive, ownerName, renewLocks } from './reentrant';
 
 /**

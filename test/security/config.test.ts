@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import type { RedissonOptions } from '../../lib/config/RedissonOptions';
 import { Config } from '../../lib/config/builder/Config';
 import { resolveConfig } from '../../lib/config/builder/resolveConfig';
-import { COMMON, SECTIONS } from '../../lib/config/parse/schema';
+import { COMMON } from '../../lib/config/parse/schema';
+import { SECTIONS } from '../../lib/config/parse/sections';
 import { ConfigError } from '../../lib/errors';
 import { anyText, anyValue, fuzz } from './fuzz';
 

@@ -48,7 +48,7 @@ export const EDGES: Edges = {
   'index.ts': ['Redisson.ts', 'config', 'config/builder', 'errors', 'integrations/decorators', 'types:api', 'util'],
   'integrations/decorators': ['config', 'config/parse', 'errors', 'types:api', 'util'],
   'integrations/express': ['integrations/frameworks', 'types:api'],
-  'integrations/fastify': ['integrations/frameworks', 'types:api'],
+  'integrations/fastify': ['config', 'errors', 'integrations/frameworks', 'types:api'],
   'integrations/frameworks': ['Redisson.ts', 'config', 'errors', 'types:api', 'types:config/builder', 'util'],
   'integrations/nestjs': [
     'Redisson.ts',

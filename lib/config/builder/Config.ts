@@ -4,7 +4,8 @@ import { Filled, type Hidden, reveal } from '../parse/Filled';
 import { IGNORED_COMMON_KEYS, IGNORED_SECTION_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
 import type { IntrospectionOption, Logger, ShardedSubscriptionMode, WatchdogThreadOption } from '../Settings';
 import { readDocument } from '../parse/readDocument';
-import { COMMON, type CommonValues, isSectionName, SECTIONS, type SectionName } from '../parse/schema';
+import { COMMON, type CommonValues } from '../parse/schema';
+import { isSectionName, SECTIONS, type SectionName } from '../parse/sections';
 import type {
   ClusterServersConfig,
   MasterSlaveServersConfig,
@@ -12,6 +13,7 @@ import type {
   SentinelServersConfig,
   SingleServerConfig,
 } from './serverConfigs';
+import { type Located, sectionTopology } from './sectionTopology';
 import type { SharedSetters } from './SharedSetters';
 
 /** Settings of a connection: only the sections have setters for them. */
@@ -105,6 +107,8 @@ export class Config {
   readonly #filled = new Map<unknown, string>();
 
   static {
+    // Here, because bundles without this class need none of the sections.
+    Draft.defineSetters(new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema))));
     for (const key of Object.keys(COMMON).filter((one) => !OF_SECTIONS.test(one))) {
       const set = function (this: Config, value: unknown): Config {
         this.#common.set(key, value);
@@ -152,6 +156,12 @@ export class Config {
   /** The way to find the servers, if one was chosen. For `resolveConfig`. @internal */
   get servers(): Pick<SectionDraft, 'section' | 'values'> | undefined {
     return this.#servers;
+  }
+
+  /** Where the servers are, if a way to find them was chosen. For `resolveConfig`. @internal */
+  get located(): Located | undefined {
+    const servers = this.#servers;
+    return servers && sectionTopology(servers.section, servers.values, this.hidden !== undefined);
   }
 
   /** One server. @throws ConfigError when another way was chosen before */

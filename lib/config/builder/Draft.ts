@@ -1,7 +1,8 @@
 import { ConfigError } from '../../errors/usageErrors';
 import type { Hidden } from '../parse/Filled';
 import { MAY_HOLD_A_SECRET, suggestion } from '../../util/describe';
-import { type Schema, SECTIONS, type SectionName, type Values } from '../parse/schema';
+import type { Schema, Values } from '../parse/schema';
+import type { SectionName, SECTIONS } from '../parse/sections';
 
 /** The draft of a section. */
 export type SectionDraft = Draft<(typeof SECTIONS)[SectionName], SectionName>;
@@ -29,8 +30,9 @@ export class Draft<S extends Schema, Section extends string = string> {
   /** The settings given that have no effect here, for the warning. */
   readonly ignoredKeys: string[] = [];
 
-  static {
-    for (const key of new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema)))) {
+  /** Gives drafts a setter for each of these settings. */
+  static defineSetters(keys: Iterable<string>): void {
+    for (const key of keys) {
       const isList = key.endsWith('Addresses');
       const name = isList ? setterOf(key).replace(/^set(.*)es$/, 'add$1') : setterOf(key);
       const set = function (this: Draft<Schema>, ...given: readonly unknown[]): Draft<Schema> {

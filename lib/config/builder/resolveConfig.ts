@@ -3,12 +3,12 @@ import { ConfigError } from '../../errors/usageErrors';
 import { describe } from '../../util/describe';
 import { isUrl, parseAddress } from '../parse/address';
 import { IGNORED_COMMON_KEYS, warnIgnored } from '../parse/ignoredKeys';
-import { COMMON, type CommonValues, isSectionName } from '../parse/schema';
+import { COMMON, type CommonValues } from '../parse/schema';
 import type { RedissonOptions } from '../RedissonOptions';
 import { Secret } from '../Secret';
 import type { Settings } from '../Settings';
 import type { ClientTopology, RedisClientLike } from '../Topology';
-import { buildSettings, DEFAULT_URL, sectionTopology, URL_VARIABLE } from './buildSettings';
+import { buildSettings, DEFAULT_URL, URL_VARIABLE } from './buildSettings';
 import type { Config } from './Config';
 import { Draft } from './Draft';
 
@@ -60,11 +60,11 @@ function isConfig(value: unknown): value is Config {
 }
 
 function fromConfig(config: Config): Settings {
-  const { servers } = config;
-  if (servers === undefined) {
+  const { servers, located } = config;
+  if (servers === undefined || located === undefined) {
     throw new ConfigError('The Config names no servers: call useSingleServer(), useClusterServers(), … on it');
   }
-  const { topology, addresses } = sectionTopology(servers.section, servers.values, config.hidden !== undefined);
+  const { topology, addresses } = located;
   return buildSettings(topology, { ...servers.values, ...config.commonValues }, addresses, config.hidden);
 }
 
@@ -73,7 +73,7 @@ function fromOptions(options: RedissonOptions, environment: NodeJS.ProcessEnv): 
   const { client, url, ...settings } = options;
   for (const [key, value] of Object.entries(settings)) {
     // The second are names of other libraries' options.
-    if (isSectionName(key) || /^(address|connection|host|port|redis)$/.test(key)) {
+    if (/^(address|connection|host|port|redis|\w+Servers?Config)$/.test(key)) {
       throw new ConfigError(`No setting '${key}' here: give a url, a client, or a Config (setters, Config.fromJSON())`);
     }
     draft.set(key, value);

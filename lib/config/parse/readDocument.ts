@@ -4,7 +4,8 @@ import type { Document, Scalar } from 'yaml';
 import { ConfigError } from '../../errors/usageErrors';
 import { MAY_HOLD_A_SECRET, describe } from '../../util/describe';
 import { Filled } from './Filled';
-import { formOf, type TextForm } from './schema';
+import type { TextForm } from './schema';
+import { formOf } from './sections';
 import { yamlLibrary } from './yamlLibrary';
 
 /** The result of {@link readDocument}. */

@@ -1,7 +1,7 @@
 import { suggestion } from '../../util/describe';
 import { ConfigError } from '../../errors/usageErrors';
 import { MAX_TIMER_MS } from '../../util/duration';
-import { DEFAULT_PORT, DEFAULT_SENTINEL_PORT, parseAddress, type ParsedAddress } from './address';
+import { DEFAULT_PORT, parseAddress, type ParsedAddress } from './address';
 import type { Credentials } from '../Credentials';
 import { type Hidden, say } from './Filled';
 import { IDENTITY_NAME_MAPPER, type NameMapper, PrefixNameMapper } from '../NameMapper';
@@ -96,10 +96,14 @@ function toggle<const K extends string, T>(
 }
 
 /** Parses text that is not empty. */
-const text = plain('text', 'a non-empty string', (value): value is string => typeof value === 'string' && value !== '');
+export const text = plain(
+  'text',
+  'a non-empty string',
+  (value): value is string => typeof value === 'string' && value !== '',
+);
 
 /** Parses text; empty text means "not given", as an unset variable in a file results in. */
-const optionalText: Parser<string | undefined> = parser('text', (value, key, hidden) => {
+export const optionalText: Parser<string | undefined> = parser('text', (value, key, hidden) => {
   if (typeof value === 'string') return value === '' ? undefined : value;
   throw new ConfigError(`${key} must be a string, got ${say(value, hidden)}`);
 });
@@ -112,7 +116,7 @@ const connectionName: Parser<string | undefined> = parser('text', (value, key, h
 });
 
 /** Parses text that must not be shown. Empty text means "no password". */
-const secret: Parser<Secret | undefined> = parser('text', (value, key) => {
+export const secret: Parser<Secret | undefined> = parser('text', (value, key) => {
   const text = optionalText.parse(value, key, () => (typeof value === 'object' ? undefined : `a ${typeof value}`));
   return text === undefined ? undefined : new Secret(text);
 });
@@ -146,7 +150,7 @@ const file: Parser<string> = parser('text', (value, key, hidden) => {
  * @param min - the least number of elements
  * @returns a parser of arrays
  */
-function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
+export function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
   return parser('list', (value, key, hidden) => {
     if (!Array.isArray(value) || value.length < min) {
       throw new ConfigError(
@@ -161,7 +165,7 @@ function list<T>(each: Parser<T>, min = 1): Parser<readonly T[]> {
  * @param defaultPort - the port if the address has none
  * @returns a parser of addresses
  */
-function address(defaultPort: number): Parser<ParsedAddress> {
+export function address(defaultPort: number): Parser<ParsedAddress> {
   return parser('text', (value, key, hidden) => parseAddress(value, key, defaultPort, hidden));
 }
 
@@ -224,7 +228,7 @@ const logger = plain('other', 'an object with debug, info, warn and error', (val
 /**
  * Parses a NAT mapper: an object with `map`, or, from a file, one of Redisson's two classes with their tables.
  */
-const natMapper: Parser<NatMapper> = parser('other', (value, key, hidden) => {
+export const natMapper: Parser<NatMapper> = parser('other', (value, key, hidden) => {
   if (hasMethods(value, 'map')) return value as NatMapper;
   const java = javaObject(value);
   if (java === undefined)
@@ -284,7 +288,7 @@ function hasMethods(value: unknown, ...names: readonly string[]): boolean {
 }
 
 /** Settings of one connection, for every way to find the servers. */
-const connection = {
+export const connection = {
   timeout: millis(1),
   connectTimeout: millis(1),
   retryAttempts: integer(0),
@@ -307,7 +311,7 @@ const connection = {
   sslCiphers: list(text),
 } as const;
 
-const database = integer(0);
+export const database = integer(0);
 
 /**
  * The common settings: of `Config`, of the top level of a file, and of the options of `Redisson.create`.
@@ -332,29 +336,7 @@ export const COMMON = {
   logger,
 } as const;
 
-const nodes = list(address(DEFAULT_PORT));
-
-/** The settings of each way to find the servers, by the name of their section in a file. */
-export const SECTIONS = {
-  singleServerConfig: { ...connection, database, address: address(DEFAULT_PORT) },
-  sentinelServersConfig: {
-    ...connection,
-    database,
-    masterName: text,
-    sentinelAddresses: list(address(DEFAULT_SENTINEL_PORT)),
-    sentinelUsername: optionalText,
-    sentinelPassword: secret,
-    natMapper,
-  },
-  clusterServersConfig: { ...connection, database, nodeAddresses: nodes, scanInterval: millis(1), natMapper },
-  masterSlaveServersConfig: {
-    ...connection,
-    database,
-    masterAddress: address(DEFAULT_PORT),
-    slaveAddresses: list(address(DEFAULT_PORT), 0),
-  },
-  replicatedServersConfig: { ...connection, database, nodeAddresses: nodes, scanInterval: millis(1) },
-} as const;
+export const nodes = list(address(DEFAULT_PORT));
 
 /** A table of parsers by the name of the setting. */
 export type Schema = Readonly<Record<string, Parser<unknown>>>;
@@ -362,31 +344,5 @@ export type Schema = Readonly<Record<string, Parser<unknown>>>;
 /** The checked values of a schema; absent ones get their defaults later. */
 export type Values<S extends Schema> = { readonly [K in keyof S]?: ReturnType<S[K]['parse']> };
 
-/** The name of a section of a file. */
-export type SectionName = keyof typeof SECTIONS;
-
 /** The checked values of the common settings. */
 export type CommonValues = Values<typeof COMMON>;
-
-/** The checked values of a section. */
-export type SectionValues<N extends SectionName = SectionName> = Values<(typeof SECTIONS)[N]>;
-
-/** @param name - any word @returns whether it is the name of a section */
-export function isSectionName(name: string): name is SectionName {
-  return Object.hasOwn(SECTIONS, name);
-}
-
-const FORMS: ReadonlyMap<string, TextForm> = new Map([
-  ...[COMMON, ...Object.values(SECTIONS)].flatMap((schema: Schema) =>
-    Object.entries(schema).map(([key, parser]) => [key, parser.form] as const),
-  ),
-  // Of `watchdogThread`.
-  ['maxStall', 'integer'],
-  // Of `introspection`.
-  ['callSites', 'boolean'],
-]);
-
-/** @param key - the name of a setting @returns how to read its text in a file; `undefined` for ignored ones */
-export function formOf(key: string): TextForm | undefined {
-  return FORMS.get(key);
-}

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { PrefixNameMapper } from '../../../lib/config/NameMapper';
 import { Config } from '../../../lib/config/builder/Config';
 import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
-import { SECTIONS, type SectionName } from '../../../lib/config/parse/schema';
+import { SECTIONS, type SectionName } from '../../../lib/config/parse/sections';
 import type { ServersConfig } from '../../../lib/config/builder/serverConfigs';
 import { expectConfigError } from './support';
 
