@@ -13,6 +13,8 @@ const ABORTED = new Error('aborted by the exploration');
 export const ERROR_MS = 15_000;
 /** The client that unlocks a fair lock looks so much later whether the head of the queue has come, in ms. */
 const LOOKS_MS = 300;
+/** By how much the clocks of a client and of the server are apart, in ms. */
+const CLOCK_MS = 5;
 /** A client gives up a hold so much earlier than its lease ends at most, as a part of the lease (docs/reliability.md). */
 const EARLY = 0.8;
 
@@ -33,6 +35,8 @@ export interface Scenario {
   readonly kinds?: readonly LockKindName[];
   /** Whether a hold is left by ticket. @default false */
   readonly tickets?: boolean;
+  /** Why the library is known to fail: it runs only where it is named. To be empty. @default it is not */
+  readonly pending?: string;
   run(stage: Stage): void;
 }
 
@@ -51,6 +55,8 @@ export interface Take {
   /** The number in its name. @default 0 */
   readonly number?: number;
   readonly threadId?: number;
+  /** It is given up after so many renewals. @default never */
+  readonly maxRenewTimes?: number;
   /** Happens inside, after half of the work. */
   readonly inner?: (hold: LockHold, lock: RLock) => Promise<unknown>;
 }
@@ -64,6 +70,8 @@ interface Use {
   readonly askedAt: number;
   readonly leaseMs: number;
   readonly renewed: boolean;
+  /** Whether its renewals end. */
+  readonly limited?: boolean;
   readonly waits: boolean;
   /** The hold of the section around it, which a drain lets go on while it is live. */
   readonly section: LockHold | undefined;
@@ -82,6 +90,8 @@ interface Guarded {
   readonly fenced: boolean;
   /** Whether Redis knows the hold. */
   known(app: App, hold: LockHold): boolean;
+  /** For how long Redis keeps it, in ms; 0: that is not looked at. */
+  keptMs(): number;
 }
 
 /** The clients of a scenario and what they do, judged. */
@@ -242,6 +252,8 @@ export class Stage {
         const field = `${client.getId()}:${threadId}${kind === 'write' ? ':write' : ''}`;
         return isKnown(served.store, name, field, this.scenario.localHandOver);
       },
+      // Of several readers nobody knows whose time it is.
+      keptMs: () => (kind === 'read' ? 0 : Math.max(0, served.store.ttl(name))),
     });
   }
 
@@ -258,6 +270,7 @@ export class Stage {
       shared: false,
       fenced: false,
       known: () => true,
+      keptMs: () => 0,
     });
   }
 
@@ -291,20 +304,27 @@ export class Stage {
         const own = `${client.getId()}:${this.scenario.localHandOver === true ? '' : threadId}`;
         return owner?.startsWith(own) === true && holders().every((holder) => holder === owner);
       },
+      keptMs: () => {
+        const hash = server.store.hash(name);
+        const ends = fields.map((field) => Number(hash?.get(`${field}:${hash.get(field)}:expire_time`) ?? 0));
+        return Math.max(0, Math.min(...ends) - server.clock);
+      },
     });
   }
 
   async #take(app: App, take: Take, around: LockHold | undefined, label: string, guarded: Guarded): Promise<void> {
-    const { wait, lease = -1, work = 5, by = 'withLock', threadId } = take;
+    const { wait, lease = -1, work = 5, by = 'withLock', threadId, maxRenewTimes } = take;
     const { world } = this;
     if (app.leaving && around === undefined) return;
     const what = `${by} ${label} ${wait ?? 'no limit'} ${lease}`;
-    const use = this.#begin(app, what, guarded, { lease, waits: wait !== undefined, around });
+    const limited = maxRenewTimes !== undefined;
+    const use = this.#begin(app, what, guarded, { lease, waits: wait !== undefined, around, limited });
     const ended = guarded.keys.map((key) => app.use(key));
     const options = {
       ...(wait !== undefined && { waitTime: wait }),
       leaseTime: lease,
       ...(threadId !== undefined && { threadId }),
+      ...(maxRenewTimes !== undefined && { maxRenewTimes }),
       ...(around === undefined && { signal: this.signalOf(app) }),
     };
     const waitsFor = guarded.wanted && { ...guarded.wanted };
@@ -313,7 +333,13 @@ export class Stage {
       if (!hold.isHeld) return;
       if (by === 'withLock') this.#sections.add(hold);
       const owner = `${app.process.id}:${hold.threadId}`;
-      const alive = (): boolean => hold.isHeld && !hold.signal.aborted;
+      // What was given up stays until its lease ends: nobody else gets in, though its own signal has aborted.
+      let keptUntil = -Infinity;
+      hold.signal.addEventListener('abort', () => {
+        if (lease === -1 && isGivenUp(hold.signal.reason)) keptUntil = world.loop.now + guarded.keptMs() - CLOCK_MS;
+      });
+      const alive = (): boolean =>
+        (hold.isHeld && !hold.signal.aborted) || (world.loop.now < keptUntil && app.process.alive);
       // What was lost while the answer was on its way was lost, too.
       const since = use.askedAt;
       const leaving = guarded.keys.map((key) =>
@@ -383,7 +409,12 @@ export class Stage {
     app: App,
     what: string,
     { servers, names }: Pick<Guarded, 'servers' | 'names'>,
-    { lease, waits, around }: { lease: number; waits: boolean; around: LockHold | undefined },
+    {
+      lease,
+      waits,
+      around,
+      limited = false,
+    }: { lease: number; waits: boolean; around: LockHold | undefined; limited?: boolean },
   ): Use {
     const use: Use = {
       app,
@@ -393,6 +424,7 @@ export class Stage {
       askedAt: this.world.loop.now,
       leaseMs: lease === -1 ? this.watchdogMs : lease,
       renewed: lease === -1,
+      limited,
       waits,
       section: around !== undefined && this.#sections.has(around) && around.isHeld ? around : undefined,
     };
@@ -409,6 +441,7 @@ export class Stage {
   /** Whether the loss of a hold has a cause: its data are lost, or its lease may be over. */
   #mayBeLost(use: Use): boolean {
     if (use.lost === true || this.#forgotten(use)) return true;
+    if ([...this.#uses].some((one) => one.app === use.app && one.limited)) return true;
     // A hold that is renewed ends only where something hinders its client; and not before the longest lease of its owner.
     const all = [...this.#uses].filter(({ app, names }) => app === use.app && names.some((n) => use.names.includes(n)));
     const hindered = this.#explains(use.app);
@@ -462,4 +495,10 @@ export class Stage {
   #goesOn({ app, section }: Use): boolean {
     return section?.isHeld === true && !section.signal.aborted && isDraining(this.world, app);
   }
+}
+
+/** Whether a hold has been left to expire: its client was shut down, or its renewals have ended. */
+function isGivenUp(reason: unknown): boolean {
+  if (!(reason instanceof errors.LockLostError)) return false;
+  return reason.cause instanceof errors.ShutdownError || reason.message.includes('maxRenewTimes');
 }

@@ -219,6 +219,8 @@ export const FAULT_KINDS: readonly FaultKind[] = [
       return 30;
     },
   },
+  // Only the one command: it comes again behind those that were sent after it.
+  { name: 'refused-once', ...refuse('NOREPLICAS Not enough good replicas to write.', 0.01) },
   { name: 'NOREPLICAS-200ms', ...refuse('NOREPLICAS Not enough good replicas to write.', 200) },
   {
     name: 'READONLY-200ms',

@@ -1,5 +1,5 @@
 import { mayHaveRun } from '../../../lib/acquire/Rollback';
-import type { LockHold, PermitHold } from '../../../lib/api';
+import type { LockHold, PermitHold, RLock } from '../../../lib/api';
 import { LockLostError, LockTimeoutError } from '../../../lib/errors';
 import type { App } from '../workload/App';
 import { pause } from '../workload/lockTasks';
@@ -299,6 +299,166 @@ function localGroupTurns(name: string, sets: readonly (readonly string[])[], tak
     },
   };
 }
+
+/** What a thread that holds a lock does with two more holds of it, at the same time. */
+type Together = (one: LockHold, other: LockHold) => readonly (readonly [what: string, run: () => Promise<void>])[];
+
+const BOTH_RELEASED: Together = (one, other) => [
+  ['unlock', () => one.unlock()],
+  ['unlock', () => other.unlock()],
+];
+const EXTENDED_AND_RELEASED: Together = (one, other) => [
+  ['extend', () => one.extend(20_000)],
+  ['unlock', () => one.unlock()],
+  ['unlock', () => other.unlock()],
+];
+
+/**
+ * A thread of each process enters twice; two commands of it are under way at a time.
+ * @param around - whether it has the lock before and after. Without that the last of them frees the lock
+ */
+function together(name: string, kind: LockKindName, commands: Together, around = true): Scenario {
+  const what = kind === 'read' || kind === 'write' ? 'rw0' : `${kind}0`;
+  return {
+    name,
+    leaseMs: 30_000,
+    pending: 'a release sent again overtakes a later one of its owner',
+    run(stage) {
+      const again = (app: App, lock: RLock): Promise<unknown> =>
+        stage.call(app, `again ${kind}`, what, undefined, async () => {
+          const holds: LockHold[] = [];
+          try {
+            for (let i = 0; i < 2; i++) holds.push(await lock.acquire({ threadId: 7 }));
+            const [one, other] = holds as [LockHold, LockHold];
+            const running = commands(one, other).map(async ([label, run], i) => {
+              await pause(i * 0.1);
+              await run().catch((error: unknown) => {
+                // Of the very hold that another command releases.
+                if (label !== 'extend' || !(error instanceof LockLostError)) throw error;
+              });
+            });
+            await Promise.allSettled(running);
+            await Promise.all(running);
+          } finally {
+            await Promise.allSettled(holds.map((hold) => hold.unlock()));
+          }
+        });
+      if (!around) {
+        const lockOf = (app: App): RLock => stage.world.lockOf(app.clients[0]!, kind, what);
+        stage.task(0, (app) => again(app, lockOf(app)));
+        stage.task(1, (app) => stage.use(app, { kind: kind === 'read' ? 'write' : kind, work: 10 }), 3);
+        return;
+      }
+      for (const i of [0, 1]) {
+        const inner = (app: App) => async (_: LockHold, lock: RLock) => again(app, lock);
+        stage.task(i, (app) => stage.use(app, { kind, by: 'acquire', threadId: 7, work: 20, inner: inner(app) }), i);
+      }
+      if (kind === 'read') stage.task(1, (app) => stage.use(app, { kind: 'write' }), 3);
+    },
+  };
+}
+
+/** The renewals of a hold end while its thread enters again and again. */
+function maxRenewals(name: string, kind: LockKindName): Scenario {
+  return {
+    name,
+    watchdogMs: 60,
+    pending: 'a hold whose renewals have ended is released by a re-entry of its thread',
+    run(stage) {
+      const take: Take = { kind, by: 'acquire', threadId: 7 };
+      stage.task(0, (app) =>
+        stage.use(app, {
+          ...take,
+          maxRenewTimes: 2,
+          work: 20,
+          async inner(_, lock) {
+            for (let i = 0; i < 12; i++) {
+              await stage.call(app, `again ${kind}`, `${kind}0`, undefined, async () => {
+                const hold = await lock.acquire({ threadId: 7, waitTime: 1_000 }).catch((error: unknown) => {
+                  if (!(error instanceof LockTimeoutError)) throw error;
+                });
+                await hold?.unlock();
+              });
+            }
+          },
+        }),
+      );
+      stage.task(1, (app) => stage.use(app, { kind }), 5);
+    },
+  };
+}
+
+/** A process takes a lock by force from another one; a third one gets it, and has it until it gives it back. */
+function byForce(kind: LockKindName): Scenario {
+  return {
+    name: `force-${kind}`,
+    apps: 3,
+    pending: 'forceUnlock() sent again takes the lock from the next owner',
+    run(stage) {
+      const { world } = stage;
+      const name = `${kind}0`;
+      // What the first run takes away is excused, and nothing else.
+      let ran = 0;
+      for (const node of world.nodes) {
+        const observe = node.observe;
+        node.observe = (call) => {
+          if (call.script.endsWith('.forceRelease') && ran++ === 0) stage.forgets(node);
+          return observe?.(call);
+        };
+      }
+      stage.task(0, (app) => stage.use(app, { kind, by: 'acquire', work: 60 }));
+      stage.task(
+        1,
+        (app) =>
+          stage.call(app, `force ${kind}`, name, undefined, () =>
+            world.lockOf(app.clients[0]!, kind, name).forceUnlock(),
+          ),
+        20,
+      );
+      stage.task(2, async (app) => {
+        for (let i = 0; i < 6_000 && ran === 0 && !app.leaving; i++) await pause(0.2);
+        await stage.use(app, { kind, work: 300 });
+      });
+    },
+  };
+}
+
+/** A semaphore is deleted, and made anew by another process. */
+const DELETED: Scenario = {
+  name: 'delete-semaphore',
+  pending: 'delete() sent again deletes what has been made since',
+  run(stage) {
+    const of = (app: App) => app.clients[0]!.getSemaphore('semaphore0');
+    const call = (app: App, what: string, run: () => Promise<unknown>) =>
+      stage.call(app, what, 'semaphore0', undefined, run);
+    let deleted = false;
+    const node = stage.world.nodes[0]!;
+    const observe = node.observe;
+    node.observe = (script) => {
+      if (script.script.endsWith('.delete')) deleted = true;
+      return observe?.(script);
+    };
+    stage.task(0, async (app) => {
+      await call(app, 'set semaphore', () => of(app).trySetPermits(PERMITS));
+      await call(app, 'delete semaphore', () => of(app).delete());
+    });
+    stage.task(
+      1,
+      async (app) => {
+        for (let i = 0; i < 3_000 && !deleted && !app.leaving; i++) await pause(1);
+        const made = await call(app, 'set semaphore', () => of(app).trySetPermits(PERMITS));
+        if (made !== true) return;
+        const { oracle, loop } = stage.world;
+        const since = loop.now;
+        await pause(200);
+        const isLost = (oracle.lostAt.get('r0') ?? -1) >= since;
+        if (!isLost && available(stage, 'semaphore0') !== PERMITS) oracle.violate('a new semaphore was deleted');
+        await call(app, 'delete semaphore', () => of(app).delete());
+      },
+      10,
+    );
+  },
+};
 
 /** Small scenarios, at each step of which something may go wrong. Names are part of the commands that repeat a run. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -654,6 +814,19 @@ export const SCENARIOS: readonly Scenario[] = [
       }
     },
   },
+  together('two-releases', 'lock', BOTH_RELEASED),
+  together('two-releases-extend', 'lock', EXTENDED_AND_RELEASED),
+  together('two-releases-fair', 'fair', EXTENDED_AND_RELEASED),
+  together('two-releases-read', 'read', EXTENDED_AND_RELEASED),
+  together('two-last-releases', 'lock', BOTH_RELEASED, false),
+  together('two-last-releases-fair', 'fair', BOTH_RELEASED, false),
+  together('two-last-releases-read', 'read', BOTH_RELEASED, false),
+  together('two-last-releases-extend', 'lock', EXTENDED_AND_RELEASED, false),
+  maxRenewals('max-renewals', 'lock'),
+  maxRenewals('max-renewals-fair', 'fair'),
+  byForce('lock'),
+  byForce('fair'),
+  DELETED,
   {
     name: 'branches',
     run(stage) {
