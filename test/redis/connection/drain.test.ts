@@ -352,7 +352,8 @@ describe('shutdown({ drain })', function () {
     expect(lines.map(([fields]) => fields)).to.deep.equal([{ clientId: logging.getId(), locks }]);
     const named = (which: Redisson): string => `still held: '${one}${which.getId()}', '${two}${which.getId()}'.`;
     expect(lines[0]![1]).to.contain(named(logging));
-    expect(warnings.map(({ code }) => code)).to.deep.equal(['IOREDISSON_DRAIN']);
-    expect(warnings[0]!.message).to.contain(named(client));
+    // That the logger is broken is said, too.
+    expect(warnings.map(({ code }) => code)).to.have.members(['IOREDISSON_DRAIN', 'IOREDISSON_LISTENER']);
+    expect(warnings.find(({ code }) => code === 'IOREDISSON_DRAIN')!.message).to.contain(named(client));
   });
 });
