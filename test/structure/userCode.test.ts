@@ -11,6 +11,10 @@ import { projectRoot } from '../../tools/buildOutput';
 const CALLEES =
   /^(?:listener|entry|nameOf|(?:this\.#?)?logger(?:\?\.)?(?:\[\w+\]|\.\w+)|.*[mM]apper\.(?:un)?map|.*(?:#provider|credentials)\.onReAuthenticationError|ending\?\.dispose|method)$/;
 
+/** What a file has that has such a call: the others need not be parsed. */
+const MAY_HAVE =
+  /\b(?:listener|entry|nameOf|method)\(|\blogger\b|[mM]apper\.(?:un)?map\(|onReAuthenticationError|ending\?/;
+
 /** Where its caller waits: that call throws, or rejects, with the error of the user's code. And code that is ours. */
 const OTHERS: Readonly<Record<string, string>> = {
   'lib/config/validateName.ts mapper.map': 'getLock() and the like throw it',
@@ -27,11 +31,13 @@ const OTHERS: Readonly<Record<string, string>> = {
 
 /** Calls in lib that match, outside of what is given to `callUserCode`. */
 function unguarded(file: string): string[] {
-  const source = ts.createSourceFile(file, fs.readFileSync(path.join(projectRoot, file), 'utf8'), 99, true);
+  const text = fs.readFileSync(path.join(projectRoot, file), 'utf8');
+  if (!MAY_HAVE.test(text)) return [];
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node)) {
-      const callee = node.expression.getText().replaceAll(/\s+/g, '');
+      const callee = node.expression.getText(source).replaceAll(/\s+/g, '');
       // A function that only passes the call on, as `#callUserCode` of a class does.
       if (/(?:^|#)callUserCode$/.test(callee)) return;
       if (CALLEES.test(callee)) found.push(`${file} ${callee}`);
