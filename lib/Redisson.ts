@@ -6,6 +6,7 @@ import type {
   ConnectionState,
   LockHold,
   LockLostListener,
+  PermitsOptions,
   PingOptions,
   RCountDownLatch,
   RFencedLock,
@@ -269,14 +270,20 @@ export class Redisson {
     return multiLock(locks, MAJORITY, longestWaitMs(this.#settings));
   }
 
-  /** The semaphore of that name (Redisson: RSemaphore). */
-  getSemaphore(name: string): RSemaphore {
-    return semaphoreOf(this.#object(SEMAPHORE, name));
+  /**
+   * The semaphore of that name (Redisson: RSemaphore).
+   * @param options - `permits`: how many there are to be, unless the semaphore exists
+   */
+  getSemaphore(name: string, options?: PermitsOptions): RSemaphore {
+    return semaphoreOf(this.#object(SEMAPHORE, name), options);
   }
 
-  /** The semaphore of that name whose permits have ids and leases (Redisson: RPermitExpirableSemaphore). */
-  getPermitExpirableSemaphore(name: string): RPermitExpirableSemaphore {
-    return permitSemaphoreOf(this.#object(PERMIT, name));
+  /**
+   * The semaphore of that name whose permits have ids and leases (Redisson: RPermitExpirableSemaphore).
+   * @param options - `permits`: how many there are to be
+   */
+  getPermitExpirableSemaphore(name: string, options?: PermitsOptions): RPermitExpirableSemaphore {
+    return permitSemaphoreOf(this.#object(PERMIT, name), options);
   }
 
   /** The latch of that name (Redisson: RCountDownLatch). */

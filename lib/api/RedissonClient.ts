@@ -4,7 +4,7 @@ import type { Settings } from '../config/Settings';
 import type { BackOff } from './BackOff';
 import type { ConnectionListener, ConnectionState, LockLostListener } from './events';
 import type { LockHold, RFencedLock, RLock, RReadWriteLock } from './RLock';
-import type { AttachOptions, PingOptions, RunOptions, ShutdownOptions, TryResult } from './options';
+import type { AttachOptions, PermitsOptions, PingOptions, RunOptions, ShutdownOptions, TryResult } from './options';
 import type { RCountDownLatch, RPermitExpirableSemaphore, RSemaphore } from './synchronizers';
 
 /**
@@ -76,11 +76,21 @@ export interface RedissonClient {
    */
   getRedLock(...locks: readonly RLock[]): RLock;
 
-  /** @param name - any text @returns the semaphore of that name */
-  getSemaphore(name: string): RSemaphore;
+  /**
+   * @param name - any text
+   * @param options - `permits`: how many there are to be; set before the first use, unless the semaphore exists
+   * @returns the semaphore of that name
+   * @throws RangeError, ConfigError for a bad number, an unknown option
+   */
+  getSemaphore(name: string, options?: PermitsOptions): RSemaphore;
 
-  /** @param name - any text @returns the semaphore of that name, whose permits have ids and leases */
-  getPermitExpirableSemaphore(name: string): RPermitExpirableSemaphore;
+  /**
+   * @param name - any text
+   * @param options - `permits`: how many there are to be; set before the first use, also where there is another number
+   * @returns the semaphore of that name, whose permits have ids and leases
+   * @throws RangeError, ConfigError for a bad number, an unknown option
+   */
+  getPermitExpirableSemaphore(name: string, options?: PermitsOptions): RPermitExpirableSemaphore;
 
   /** @param name - any text @returns the latch of that name */
   getCountDownLatch(name: string): RCountDownLatch;

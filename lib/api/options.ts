@@ -132,6 +132,18 @@ export interface AttachOptions {
   readonly unit?: TimeUnit | undefined;
 }
 
+/** How many permits a semaphore has. */
+export interface PermitsOptions {
+  /**
+   * How many there are to be, at least 0. It is set in Redis before the first use of the handle.
+   *
+   * Where the semaphore exists, it keeps the permits that it has (`trySetPermits`). One whose permits have ids gets this
+   * number (`setPermits`), and one warning says so: the limit is in the code, and a deploy changes it.
+   * @default the permits that somebody else sets
+   */
+  readonly permits?: number | undefined;
+}
+
 /** How long a health check waits. */
 export interface PingOptions {
   /**

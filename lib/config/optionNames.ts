@@ -27,6 +27,9 @@ export const PERMIT_HOLD_OPTIONS: ReadonlySet<string> = new Set([...PERMIT_RUN_O
 /** The options of `detach` and `attach`. */
 export const LEASE_OPTIONS: ReadonlySet<string> = new Set(['leaseTime', 'unit']);
 
+/** The options of `getSemaphore` and `getPermitExpirableSemaphore`: see `PermitsOptions`. */
+export const PERMITS_OPTIONS: ReadonlySet<string> = new Set(['permits']);
+
 /** The options of `ping`: see `PingOptions`. */
 export const PING_OPTIONS: ReadonlySet<string> = new Set(['timeout', 'signal']);
 

@@ -1,7 +1,7 @@
 import type { ClientContext } from '../kinds/ClientContext';
 import type { AcquireSubject, LockOptions, RObject } from '../api';
 import { mapName } from '../config/validateName';
-import type { RunOptions } from '../connection/pending/CommandExecutor';
+import type { CommandExecutor, RunOptions } from '../connection/pending/CommandExecutor';
 import type { ObjectKeys, SynchronizerKind } from '../kinds/Kind';
 import type { Script, ScriptArg } from '../scripts/Script';
 import { isTraced } from '../util/channels';
@@ -10,6 +10,39 @@ import { currentScope, currentThreadId, newThreadId } from '../thread/threadScop
 import { NO_LEASE } from '../util/duration';
 import { type Acquisition, acquireWithin, waitLimit } from '../acquire/acquireWithin';
 import type { Waiter } from '../waiters/Waiter';
+
+/**
+ * Something that is set in Redis before the first use; again at the next use if that failed, or if the connection was lost
+ * since: the server may have come back without data.
+ */
+export class FirstUse {
+  readonly #executor: Pick<CommandExecutor, 'connectionNumber'>;
+  readonly #set: () => Promise<void>;
+  #setting: Promise<void> | undefined;
+  /** On which connection it was set. */
+  #setOn: number | undefined;
+
+  constructor({ executor }: Pick<ClientContext, 'executor'>, set: () => Promise<void>) {
+    this.#executor = executor;
+    this.#set = set;
+  }
+
+  /** @returns `undefined` if it is set @throws the errors of the executor */
+  ready(): Promise<void> | undefined {
+    if (this.#setOn === this.#executor.connectionNumber) return undefined;
+    return (this.#setting ??= this.#attempt());
+  }
+
+  async #attempt(): Promise<void> {
+    try {
+      const { connectionNumber } = this.#executor;
+      await this.#set();
+      this.#setOn = connectionNumber;
+    } finally {
+      this.#setting = undefined;
+    }
+  }
+}
 
 /**
  * One synchronizer in Redis, of any kind: its names, its scripts and its waiters. The facade and the waits of one name
@@ -22,6 +55,8 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   readonly keys: Keys;
   readonly context: ClientContext;
   readonly kind: SynchronizerKind;
+  /** What has to be set in Redis before the first use. @default nothing */
+  before: FirstUse | undefined;
 
   /**
    * @param name - checked already; the name mapper turns it into the raw name
@@ -40,12 +75,24 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
   }
 
   /**
-   * Runs one of its scripts.
+   * Runs one of its scripts, after what has to be done {@link before}.
    *
    * @param what - what is being done, for errors, e.g. `release permits of`
    * @throws the errors of the executor
    */
   run<K extends string & keyof Keys, A extends string, R>(
+    script: Script<K, A, R>,
+    args: Readonly<Record<A, ScriptArg>>,
+    what: string,
+    options?: RunOptions<R>,
+  ): Promise<R> {
+    const ready = this.before?.ready();
+    if (ready === undefined) return this.send(script, args, what, options);
+    return ready.then(() => this.send(script, args, what, options));
+  }
+
+  /** As {@link run}, at once. */
+  send<K extends string & keyof Keys, A extends string, R>(
     script: Script<K, A, R>,
     args: Readonly<Record<A, ScriptArg>>,
     what: string,

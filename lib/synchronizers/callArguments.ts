@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
-import type { LockOptions, ThreadOptions } from '../api';
-import { checkOptionNames, THREAD_OPTIONS } from '../config/optionNames';
+import type { LockOptions, PermitsOptions, ThreadOptions } from '../api';
+import { checkOptionNames, PERMITS_OPTIONS, THREAD_OPTIONS } from '../config/optionNames';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
 import { checkThreadId } from '../thread/threadScope';
@@ -15,6 +15,18 @@ import { checkSignal } from '../acquire/WaitLimit';
 export function checkCount(value: unknown, what = 'permits'): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
   throw new RangeError(`${what} must be a non-negative integer, got ${inspect(value)}`);
+}
+
+/**
+ * Reads the number of permits that the code says.
+ *
+ * @returns `undefined` where it says none
+ * @throws ConfigError for an unknown option; RangeError as {@link checkCount}
+ */
+export function readPermits(options: PermitsOptions | undefined): number | undefined {
+  if (options === undefined) return undefined;
+  checkOptionNames(options, PERMITS_OPTIONS);
+  return options.permits === undefined ? undefined : checkCount(options.permits);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { LockOptions, PermitHoldOptions, RPermitExpirableSemaphore } from '../api';
+import type { LockOptions, PermitHoldOptions, PermitsOptions, RPermitExpirableSemaphore } from '../api';
 import { PERMIT_HOLD_OPTIONS } from '../config/optionNames';
 import type { SendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
@@ -6,21 +6,28 @@ import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
 import { holdLease, NO_LEASE, toMillis } from '../util/duration';
 import { newPermitIds, parsePermitId } from '../util/permitId';
 import type { TimeUnit } from '../util/TimeUnit';
-import type { AcquireReply } from '../scripts/replies';
+import { type AcquireReply, REFUSED } from '../scripts/replies';
 import { Acquisition, type Target, type Wait } from '../acquire/acquireWithin';
 import type { Leftover, Search, Why } from '../acquire/Rollback';
 import { confirmedUntil } from '../watchdog/Ownership';
-import { checkChange, checkCount, permitLease, readSignal } from './callArguments';
+import { checkChange, checkCount, permitLease, readPermits, readSignal } from './callArguments';
 import { PERMIT, UNDO } from '../kinds/permit';
 import type { PermitKeys } from '../kinds/Kind';
 import { checkWork, type HeldPermits, holdPermits, PermitHold, readHoldRequest, runHeld } from './PermitHold';
-import { named, type RedisObject } from './RedisObject';
+import { type PermitWait, PermitWaits, setAlways, setFirstOfIds } from './permitNumber';
+import { FirstUse, named, type RedisObject } from './RedisObject';
 
 /**
  * The semaphore whose permits have ids and leases (Redisson: RedissonPermitExpirableSemaphore). Its data is described
  * in `kinds/permit.ts`.
  */
-export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpirableSemaphore {
+export function permitSemaphoreOf(
+  object: RedisObject<PermitKeys>,
+  options?: PermitsOptions,
+): RPermitExpirableSemaphore {
+  const limit = readPermits(options);
+  if (limit !== undefined) object.before = new FirstUse(object.context, () => setAlways(object, limit));
+
   /** @param given - how many permits, unless the options say so */
   async function holdOf(options: PermitHoldOptions | undefined, known: ReadonlySet<string> | undefined, given = 1) {
     const request = readHoldRequest(options, known);
@@ -102,11 +109,10 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
 
     getPermits: async () => object.run(PERMIT.total, PUBLISH, 'read permits of'),
 
-    trySetPermits: async (permits: number) =>
-      object.run(PERMIT.trySetPermits, { permits: checkCount(permits), ttl: 0, ...PUBLISH }, 'set permits of'),
+    trySetPermits: async (permits: number) => setFirstOfIds(object, checkCount(permits)),
 
     setPermits: async (permits: number) =>
-      void (await object.run(PERMIT.setPermits, { total: checkCount(permits), ...PUBLISH }, 'set permits of')),
+      void (await object.send(PERMIT.setPermits, { total: checkCount(permits), ...PUBLISH }, 'set permits of')),
 
     async addPermits(permits: number): Promise<void> {
       if (checkChange(permits) === 0) return;
@@ -130,7 +136,7 @@ export function permitSemaphoreOf(object: RedisObject<PermitKeys>): RPermitExpir
       return lease;
     },
 
-    delete: async () => object.run(PERMIT.delete, {}, 'delete'),
+    delete: async () => object.send(PERMIT.delete, {}, 'delete'),
   };
 }
 
@@ -162,6 +168,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
   /** Ids whose permits the next attempt gives back. */
   #old: readonly Buffer[] = [];
   #sent: SendRecord | undefined;
+  #suspicion: PermitWait | undefined;
   heldUntil = Infinity;
 
   /**
@@ -177,6 +184,11 @@ class PermitIds implements Target<string[]>, HeldPermits {
   }
 
   async send(sendRecord: SendRecord): Promise<AcquireReply> {
+    const ready = this.#object.before?.ready();
+    if (ready !== undefined) {
+      await ready;
+      if (sendRecord.cancelled) return REFUSED;
+    }
     const args = { lease: this.#leaseMs, old: this.#old.length, ...PUBLISH };
     const options = { sendRecord, moreArgs: [...this.#ids, ...this.#old] };
     this.#sent = sendRecord;
@@ -219,7 +231,12 @@ class PermitIds implements Target<string[]>, HeldPermits {
   }
 
   join(callSite: string | undefined): Wait<string[]> {
+    this.#suspicion = PermitWaits.of(this.#object.context).begin(this.#object);
     return this.#object.join<string[]>(callSite, this.#ids.length);
+  }
+
+  left(): void {
+    PermitWaits.of(this.#object.context).end(this.#suspicion);
   }
 
   undo(why: Why, taken: boolean): void {

@@ -1,4 +1,4 @@
-import type { LockOptions, PermitRunOptions, RSemaphore } from '../api';
+import type { LockOptions, PermitRunOptions, PermitsOptions, RSemaphore } from '../api';
 import type { SendRecord } from '../connection/pending/CommandExecutor';
 import { CommandTimeoutError, ConnectionError } from '../errors';
 import { ACQUIRED, type AcquireReply, REFUSED } from '../scripts/replies';
@@ -8,9 +8,10 @@ import type { TimeUnit } from '../util/TimeUnit';
 import { Acquisition, type Attempt, type Target, type Wait } from '../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
-import { checkChange, checkCount, readSignal } from './callArguments';
+import { checkChange, checkCount, readPermits, readSignal } from './callArguments';
 import { checkWork, type HeldPermits, holdPermits, readHoldRequest, runHeld } from './PermitHold';
-import { named, type RedisObject } from './RedisObject';
+import { type PermitWait, PermitWaits, setFirst } from './permitNumber';
+import { FirstUse, named, type RedisObject } from './RedisObject';
 import { SEMAPHORE } from '../kinds/semaphore';
 
 /** A release that creates the semaphore if it does not exist, and one that does not. */
@@ -24,8 +25,14 @@ const IF_EXISTS = { existing: 1, publish: PUBLISH_COMMAND } as const;
  * method that changes something then rejects with `CommandTimeoutError` or `ConnectionError`, whose `mayHaveRun` says
  * whether the change may have been made. An acquisition whose reply comes too late releases its permits by itself; if
  * its connection broke, the permits may be lost. `RPermitExpirableSemaphore` does not have this problem.
+ *
+ * @param options - `permits`: how many there are to be, set before the first use
  */
-export function semaphoreOf(object: RedisObject): RSemaphore {
+export function semaphoreOf(object: RedisObject, options?: PermitsOptions): RSemaphore {
+  const limit = readPermits(options);
+  if (limit !== undefined)
+    object.before = new FirstUse(object.context, async () => void (await setFirst(object, limit)));
+
   async function take(permits: number, waitMs: number, options: LockOptions | undefined): Promise<boolean> {
     const signal = readSignal(options);
     if (checkCount(permits) === 0) return true;
@@ -63,8 +70,7 @@ export function semaphoreOf(object: RedisObject): RSemaphore {
     drainPermits: async () => object.run(SEMAPHORE.drain, {}, 'drain'),
 
     async trySetPermits(permits: number, ttl?: number, unit?: TimeUnit): Promise<boolean> {
-      const args = { permits: checkCount(permits), ttl: readTtl(ttl, unit), publish: PUBLISH_COMMAND } as const;
-      return object.run(SEMAPHORE.trySetPermits, args, 'set permits of');
+      return setFirst(object, checkCount(permits), readTtl(ttl, unit));
     },
 
     async addPermits(permits: number): Promise<void> {
@@ -72,7 +78,7 @@ export function semaphoreOf(object: RedisObject): RSemaphore {
       await object.run(SEMAPHORE.addPermits, { permits, publish: PUBLISH_COMMAND }, 'add permits to');
     },
 
-    delete: async () => object.run(SEMAPHORE.delete, {}, 'delete'),
+    delete: async () => object.send(SEMAPHORE.delete, {}, 'delete'),
   };
 }
 
@@ -102,6 +108,7 @@ class PermitCount implements Target<true>, HeldPermits {
   readonly #object: RedisObject;
   readonly #permits: number;
   #wait: Waiter<true> | undefined;
+  #suspicion: PermitWait | undefined;
 
   /** @param permits - how many, at least 1 */
   constructor(object: RedisObject, permits: number) {
@@ -112,6 +119,11 @@ class PermitCount implements Target<true>, HeldPermits {
   }
 
   async send(sendRecord: SendRecord): Promise<AcquireReply> {
+    const ready = this.#object.before?.ready();
+    if (ready !== undefined) {
+      await ready;
+      if (sendRecord.cancelled) return REFUSED;
+    }
     this.repeatable = this.#wait !== undefined && this.#wait.woken !== 'message';
     if (this.repeatable) {
       if (!(await this.#hasEnough(sendRecord)) || sendRecord.cancelled) return REFUSED;
@@ -130,8 +142,13 @@ class PermitCount implements Target<true>, HeldPermits {
   }
 
   join(callSite: string | undefined): Wait<true> {
+    this.#suspicion = PermitWaits.of(this.#object.context).begin(this.#object);
     this.#wait = this.#object.join<true>(callSite, this.#permits);
     return this.#wait;
+  }
+
+  left(): void {
+    PermitWaits.of(this.#object.context).end(this.#suspicion);
   }
 
   undo(_why: Why, _taken: boolean, pending?: Promise<Attempt<true>>): void {

@@ -8,7 +8,7 @@ import { groupHolders, isGroupHash, isLockHash, parseOwner } from '../operators/
 import { Redisson } from '../Redisson';
 import { describe } from '../util/describe';
 import { Failures } from './Failures';
-import { connectMemory } from './memoryConnections';
+import { connectMemory, type MemoryConnections } from './memoryConnections';
 import { MemoryServer, type StoreClient } from './MemoryServer';
 import type { TestHolder, TestRedisson, TestRedissonOptions } from './TestRedisson';
 
@@ -27,7 +27,8 @@ export function createTestRedisson(options: TestRedissonOptions = {}): TestRedis
   const { store, settings } = readOptions(options);
   const server = serverOf(store);
   const failures = new Failures();
-  const redisson = Redisson.over(settings, (complete) => connectMemory(server, complete, failures));
+  let connections: MemoryConnections | undefined;
+  const redisson = Redisson.over(settings, (complete) => (connections = connectMemory(server, complete, failures)));
   const { ownerships, wakeAll, interrupt } = redisson.internals;
   const client: StoreClient = {
     lose(rawName) {
@@ -37,6 +38,8 @@ export function createTestRedisson(options: TestRedissonOptions = {}): TestRedis
     reset() {
       failures.reset(resetError);
       interrupt(resetError);
+      // As after a restart without data: what a handle had set is not there any more.
+      connections?.lose();
     },
   };
   server.clients.add(client);

@@ -11,8 +11,14 @@ import type { Failures } from './Failures';
 import type { Listener, MemoryServer } from './MemoryServer';
 import { RedisError, type Reply, Status } from './store/replies';
 
-/** The connections of a client to a store in memory. They are there at once, and are never lost. */
-export function connectMemory(server: MemoryServer, settings: ExecutorSettings, failures: Failures): Connections {
+/** The connections of a client to a store in memory. */
+export interface MemoryConnections extends Connections {
+  /** The store has lost its data: counts as another connection. */
+  lose(): void;
+}
+
+/** Connects a client to a store in memory. The connections are there at once. */
+export function connectMemory(server: MemoryServer, settings: ExecutorSettings, failures: Failures): MemoryConnections {
   const link = memoryLink(server);
   const executor = new Executor(link, settings);
   failures.attach(executor);
@@ -23,6 +29,7 @@ export function connectMemory(server: MemoryServer, settings: ExecutorSettings, 
     executor,
     subscriber: memorySubscriber(server),
     monitor,
+    lose: () => link.events?.lost(),
     keyEvents: { database: 0, open: () => memorySubscriber(server) },
   };
 }

@@ -64,3 +64,34 @@ export function unheardWarning(): (what: string) => void {
     ),
   );
 }
+
+/** Warns of a call that waits for permits which nobody has set. */
+export function warnUnsetSemaphore(name: string): void {
+  process.emitWarning(
+    `A call has waited 5 seconds for permits of semaphore '${name}', which does not exist: nobody has set its permits, or ` +
+      `they were deleted. Set them, with trySetPermits() or getSemaphore('${name}', { permits }).`,
+    { code: 'IOREDISSON_NO_PERMITS_SET' },
+  );
+}
+
+/**
+ * Warns that a semaphore has another number of permits than the program says.
+ * @param there - how many there were: `kept`: available ones, the others in all
+ * @param outcome - what became of that number; `keptIds`: the permits have ids, so it can be changed
+ */
+export function warnOtherPermits(
+  name: string,
+  there: number,
+  wanted: number,
+  outcome: 'kept' | 'keptIds' | 'changed',
+): void {
+  const found = `Semaphore '${name}' has ${there} permits${outcome === 'kept' ? ' available' : ''}, not ${wanted}`;
+  const text = {
+    kept: `${found}: trySetPermits() leaves a semaphore that exists as it is. Change it with addPermits().`,
+    keptIds: `${found}: trySetPermits() leaves a semaphore that exists as it is. Change it with setPermits().`,
+    changed:
+      `Semaphore '${name}' had ${there} permits, and this program says ${wanted} ({ permits }): they were changed. If ` +
+      'two versions of the program run, the last one to start decides.',
+  }[outcome];
+  process.emitWarning(text, { code: 'IOREDISSON_OTHER_PERMITS' });
+}

@@ -8,7 +8,7 @@ import { once } from '../../util/warnings';
 import { askNode, type ClusterNode, NodePool } from './NodePool';
 import { nodeKey } from '../link/connectionOptions';
 import type { LinkEvents } from '../link/Link';
-import { isReply, noShardedPubSub } from '../link/replyErrors';
+import { isReply, noCluster, noShardedPubSub } from '../link/replyErrors';
 import { SlotMap } from './SlotMap';
 import type { StandaloneLink } from '../link/StandaloneLink';
 
@@ -215,7 +215,7 @@ export class ClusterView {
   }
 
   async #ask(node: ClusterNode): Promise<void> {
-    const reply = (await askNode(node.link, 'cluster', 'SLOTS')) as unknown[];
+    const reply = await this.#slotsOf(node);
     // A node that has just been reset knows no other node.
     if (this.#closed || reply.length === 0) return;
     const { owners } = this.#slots;
@@ -230,6 +230,17 @@ export class ClusterView {
     }
     this.events?.ready();
     if (change === 'moved') this.#replaced((slot) => owners[slot] !== undefined && owners[slot] !== this.ownerOf(slot));
+  }
+
+  async #slotsOf({ link }: ClusterNode): Promise<unknown[]> {
+    try {
+      return (await askNode(link, 'cluster', 'SLOTS')) as unknown[];
+    } catch (error) {
+      const none = noCluster(error as Error);
+      // It will never be one. Of a known cluster it is a stranger at an old address.
+      if (none !== undefined && this.#sharded === undefined) throw (this.#unfit = none);
+      throw error;
+    }
   }
 
   #replaced(concerns: (slot: number) => boolean): void {

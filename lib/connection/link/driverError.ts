@@ -117,6 +117,19 @@ export const TLS_HINTS = {
   maybeNotTheirs: 'no TLS handshake; if the server does not speak TLS, use a redis:// address',
 } as const;
 
+/** What to do about the words of a server that say only what is wrong. */
+const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
+  [/^NOAUTH/, 'It wants a password: set `password` (and `username`), or write redis://:password@host.'],
+  [/^WRONGPASS|\binvalid password/, 'Check `username` and `password`.'],
+  [/unknown command [`']?sentinel/i, 'It is no sentinel: give the addresses of those, whose port usually is 26379.'],
+];
+
+/** What to do about an error of a server, if its words do not say so; with a space before it. */
+export function remedy(error: Error): string {
+  const found = REMEDIES.find(([words]) => words.test(error.message));
+  return found === undefined ? '' : `${/[.!?]$/.test(error.message) ? '' : '.'} ${found[1]}`;
+}
+
 /** An error with an explanation. */
 export function hinted(error: Error, hint: string): Error {
   const { code } = error as NodeJS.ErrnoException;

@@ -83,6 +83,15 @@ export function noShardedPubSub(error: Error): ConfigError | undefined {
   );
 }
 
+/** The error where a cluster is configured and the server is none. @param error - of CLUSTER SLOTS */
+export function noCluster(error: Error): ConfigError | undefined {
+  if (!isReply(error) || !/cluster support disabled/i.test(error.message)) return undefined;
+  return new ConfigError(
+    'it is a single server, and the configuration says cluster: use useSingleServer(), or give its redis:// URL alone ' +
+      `(${error.message})`,
+  );
+}
+
 /** Classifies an error of ioredis, or of a link. */
 export function classify(error: Error): Failure {
   if (!isReply(error)) {

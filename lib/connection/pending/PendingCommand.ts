@@ -2,7 +2,7 @@ import { CommandError, ConfigError, ConnectionError } from '../../errors';
 import type { Resend, Script, ScriptArg } from '../../scripts/Script';
 import { Alarm } from '../../util/Alarm';
 import { callerContext, type Context, OUTSIDE } from '../../util/outside';
-import { driverError } from '../link/driverError';
+import { driverError, remedy } from '../link/driverError';
 import type { Link, ReplicaAck } from '../link/Link';
 import { classify, isReply } from '../link/replyErrors';
 import type { RunOptions, SendRecord } from './CommandExecutor';
@@ -263,12 +263,14 @@ function message(call: Told, link: Link, reason: Error | undefined): string {
   }
   if (link.refusal instanceof ConfigError) return `${where} cannot serve us (${call.what}): ${link.refusal.message}`;
   if (link.refusal !== undefined) {
-    return `${where} refuses the connection (${call.what}): ${driverError(link.refusal).message}`;
+    const refusal = driverError(link.refusal);
+    return `${where} refuses the connection (${call.what}): ${refusal.message}${remedy(refusal)}`;
   }
   // The network drops everything, or a frozen process accepts the connection: neither gives any answer.
   const why = `: ${reason === undefined ? 'it has neither refused nor answered' : reason.message}`;
   if (reason?.name === 'LoginError') return `${where} was not logged in to (${call.what})${why}`;
   // It answers, so it runs: it loads its data, has no room for another client, or runs a long script.
   if (reason !== undefined && isReply(reason)) return `${where} cannot serve us now (${call.what})${why}`;
-  return `${where} cannot be reached (${call.what})${why}. Is it running, and is the address right?`;
+  const hint = reason === undefined ? '' : remedy(reason);
+  return `${where} cannot be reached (${call.what})${why}${hint === '' ? '. Is it running, and is the address right?' : hint}`;
 }

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
-import { ConfigError, ConnectionError, Redisson } from '../../../lib';
+import { Config, ConfigError, ConnectionError, Redisson, type RedissonOptions } from '../../../lib';
 import {
   loadSlowly,
   monitor,
@@ -227,6 +227,27 @@ describe('a connection that is refused a part of its handshake (B1)', function (
       }
     } finally {
       server.resume();
+    }
+  });
+
+  it('errors say what to do: a password, a cluster that is none, sentinels that are none, TLS on one side', async () => {
+    const [plain, locked] = [await start({}), await start({ password: 'geheim' })];
+    const cluster = new Config().setShardedSubscriptionMode('OFF');
+    cluster.useClusterServers().addNodeAddress(plain.url).setTimeout(500);
+    const sentinel = new Config();
+    sentinel.useSentinelServers().setMasterName('m').addSentinelAddress(plain.url).setTimeout(500);
+    const advice: readonly (readonly [config: Config | RedissonOptions, advice: RegExp])[] = [
+      [cluster, /single server.*useSingleServer\(\)/],
+      [sentinel, /no sentinel.*26379/],
+      [{ url: `redis://127.0.0.1:${locked.port}` }, /NOAUTH.*`password`/],
+      [{ url: `redis://:x@127.0.0.1:${locked.port}` }, /WRONGPASS.*Check `username` and `password`/],
+      [{ url: plain.url.replace('redis:', 'rediss:'), timeout: 500 }, /use a redis:\/\/ address/],
+    ];
+    for (const [config, expected] of advice) {
+      const client = trackClient(Redisson.create(config));
+      const error: unknown = await client.ping().catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(ConnectionError);
+      expect((error as Error).message).to.match(expected);
     }
   });
 
