@@ -1,13 +1,12 @@
 import { suggestion } from '../../util/describe';
 import { ConfigError } from '../../errors/usageErrors';
 import { MAX_TIMER_MS } from '../../util/duration';
-import { DEFAULT_PORT, parseAddress, type ParsedAddress } from './address';
+import { parseAddress, type ParsedAddress } from './address';
 import type { Credentials } from '../Credentials';
 import { type Hidden, say } from './Filled';
 import { IDENTITY_NAME_MAPPER, type NameMapper, PrefixNameMapper } from '../NameMapper';
 import { Secret } from '../Secret';
 import type { Logger } from '../Settings';
-import type { NatMapper, NodeAddress } from '../Topology';
 
 /** How a text in a file is converted to the value of a setting; values given in code are not converted. */
 export type TextForm = 'integer' | 'boolean' | 'text' | 'list' | 'other';
@@ -26,7 +25,7 @@ export interface Parser<T> {
   parse(value: unknown, key: string, hidden?: Hidden): T;
 }
 
-function parser<T>(form: TextForm, parse: Parser<T>['parse']): Parser<T> {
+export function parser<T>(form: TextForm, parse: Parser<T>['parse']): Parser<T> {
   return { form, parse };
 }
 
@@ -225,44 +224,6 @@ const logger = plain('other', 'an object with debug, info, warn and error', (val
   hasMethods(value, 'debug', 'info', 'warn', 'error'),
 );
 
-/**
- * Parses a NAT mapper: an object with `map`, or, from a file, one of Redisson's two classes with their tables.
- */
-export const natMapper: Parser<NatMapper> = parser('other', (value, key, hidden) => {
-  if (hasMethods(value, 'map')) return value as NatMapper;
-  const java = javaObject(value);
-  if (java === undefined)
-    throw new ConfigError(`${key} must be an object with the function map, got ${say(value, hidden)}`);
-  if (java.simpleName === 'DefaultNatMapper') return { map: (address) => address };
-  if (java.simpleName === 'HostNatMapper') {
-    const hosts = table(java.properties['hostsMap'], `${key}.hostsMap`, hidden);
-    return { map: ({ host, port }) => ({ host: hosts.get(host) ?? host, port }) };
-  }
-  if (java.simpleName === 'HostPortNatMapper') {
-    return hostPortNatMapper(table(java.properties['hostsPortMap'], `${key}.hostsPortMap`, hidden), key, hidden);
-  }
-  throw new ConfigError(
-    `${key} ${say(java.className, hidden)} is a Java class and cannot be loaded here; set it in code: setNatMapper({ map }).`,
-  );
-});
-
-function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string, hidden: Hidden | undefined): NatMapper {
-  const targets = new Map<string, NodeAddress>();
-  for (const [from, to] of entries) {
-    const [, host, port] = /^\[?(.+?)\]?:(\d+)$/.exec(to) ?? [];
-    if (host === undefined) throw new ConfigError(`${key}: ${say(to, hidden)} must be host:port`);
-    targets.set(from, Object.freeze({ host, port: Number(port) }));
-  }
-  return { map: (address) => targets.get(`${address.host}:${address.port}`) ?? address };
-}
-
-function table(value: unknown, key: string, hidden: Hidden | undefined): ReadonlyMap<string, string> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError(`${key} must be a table of addresses, got ${say(value, hidden)}`);
-  }
-  return new Map(Object.entries(value).map(([from, to]) => [from, String(to)]));
-}
-
 interface JavaObject {
   readonly className: string;
   /** Without the package name, which changed in Redisson 4. */
@@ -271,7 +232,7 @@ interface JavaObject {
 }
 
 /** `!<org.redisson.X> {a: 1}` of YAML and `{"class": "org.redisson.X", "a": 1}` of JSON, after reading the file. */
-function javaObject(value: unknown): JavaObject | undefined {
+export function javaObject(value: unknown): JavaObject | undefined {
   if (typeof value !== 'object' || value === null || !('class' in value)) return undefined;
   const className = value.class;
   if (typeof className !== 'string') return undefined;
@@ -282,7 +243,7 @@ function javaObject(value: unknown): JavaObject | undefined {
   };
 }
 
-function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }
@@ -335,8 +296,6 @@ export const COMMON = {
   introspection: toggle('callSites', flag, false, '<boolean>'),
   logger,
 } as const;
-
-export const nodes = list(address(DEFAULT_PORT));
 
 /** A table of parsers by the name of the setting. */
 export type Schema = Readonly<Record<string, Parser<unknown>>>;

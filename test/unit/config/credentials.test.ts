@@ -91,9 +91,10 @@ describe('the setting credentials (D1)', () => {
   it('takes a Config of another copy of this package', () => {
     const config = new Config().setCredentials(give);
     config.useSingleServer().setAddress('redis://h:1');
-    const { servers, commonValues, hidden } = config;
+    const { servers, located, commonValues, hidden } = config;
     class Foreign {
       servers = servers;
+      located = located;
       commonValues = commonValues;
       hidden = hidden;
     }
