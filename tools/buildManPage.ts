@@ -10,6 +10,8 @@ const ACTIONS: Actions = {
   list: NEVER,
   inspect: NEVER,
   unlock: NEVER,
+  permits: NEVER,
+  latch: NEVER,
   top: NEVER,
   dashboard: NEVER,
   doctor: NEVER,

@@ -39,6 +39,9 @@ export const SHUTDOWN_OPTIONS: ReadonlySet<string> = new Set(['drain']);
 /** The options of an inspector's `forceUnlock`. */
 export const FORCE_UNLOCK_OPTIONS: ReadonlySet<string> = new Set(['holders']);
 
+/** The options of an inspector. */
+export const INSPECTOR_OPTIONS: ReadonlySet<string> = new Set(['expectedWaits']);
+
 /** The options of an inspector's `watch`. */
 export const WATCH_OPTIONS: ReadonlySet<string> = new Set(['interval']);
 

@@ -9,6 +9,7 @@ import { LOCK, MULTI, RED } from './reentrant';
 import { SPIN } from './spin';
 import { LATCH } from './latch';
 import { PERMIT } from './permit';
+import { scriptsOf } from './scriptsOf';
 import { SEMAPHORE } from './semaphore';
 
 /**
@@ -35,4 +36,11 @@ export const KINDS = {
 /** The same as a list. */
 export const ALL_KINDS: readonly Kind[] = Object.values(KINDS);
 
-export { scriptsOf } from './scriptsOf';
+export { scriptsOf };
+
+/** The commands that the scripts of some kinds call. */
+export function commandsOf(...kinds: readonly Kind[]): readonly string[] {
+  const scripts = kinds.flatMap(scriptsOf);
+  const called = scripts.flatMap(({ lua }) => [...lua.matchAll(/redis\.p?call\(\s*'([a-z]+)'/g)]);
+  return [...new Set(called.map(([, name]) => name!))];
+}

@@ -1,6 +1,6 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
-import { globTest, scanFilter } from '../../lib/operators/inspection/glob';
+import { globTest, scanFilter } from '../../lib/util/glob';
 import { RedisServer, trackClient } from '../support';
 import { ensureBuilt } from '../../tools/buildOutput';
 import { cli, TIMEOUT_MS } from './support/CliProcess';

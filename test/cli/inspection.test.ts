@@ -215,11 +215,13 @@ describe('list, inspect and unlock', function () {
       expect(end.code).to.equal(65);
       expect(JSON.parse(end.stdout)).to.include({ name, kind: 'other', ttlMs: -1 });
     }
-    expect(await ask('inspect', 'list')).to.deep.equal({
+    const { stdout, ...end } = await ask('inspect', 'list');
+    expect(end).to.deep.equal({
       code: 65,
-      stdout: '',
       stderr: "ioredisson: the key 'list' holds data that are no lock or synchronizer\n",
     });
+    // The verdict first, then what to do, as of everything that is looked at.
+    expect(stdout).to.match(/^Verdict: +wrong-type\. The key holds data.*\nWhat to do: +Give the lock/);
   });
 
   it('list: a line for each that matches, by SCAN, writing nothing', async () => {

@@ -148,26 +148,6 @@ describe('the dashboard: at 3 am', function () {
     expect([...(data as unknown as HealthView).lost!.names].sort()).to.deep.equal(names);
   });
 
-  it('the first look after an outage of the way to Redis loses nothing where the server is the same', async () => {
-    const source = new FakeSource(report('a'), report('b'));
-    const base = await serve(dashboardOf(source));
-    const reader = new Reader(`${base}/api/stream`);
-    await sleepUntil(async () => (await ask(`${base}/api/locks`)).text.includes('"b"'));
-    const lost = (): unknown[] =>
-      reader.messages.flatMap(({ event, data }) => (event === 'health' ? [data['lost'] ?? 0] : []));
-    source.tell({ kind: 'outage', at: Date.now(), error: new Error('away') });
-    source.tell({ kind: 'recovered', at: Date.now() });
-    source.remove('a');
-    await sleepUntil(async () => !(await ask(`${base}/api/locks`)).text.includes('"a"'));
-    expect(lost().filter((one) => one !== 0)).to.deep.equal([]);
-    // Another server has taken its place.
-    source.tell({ kind: 'outage', at: Date.now(), error: new Error('away') });
-    source.runs = 'second';
-    source.tell({ kind: 'recovered', at: Date.now() });
-    source.remove('b');
-    await sleepUntil(() => lost().some((one) => one !== 0));
-  });
-
   it('a lock behind which nobody waits: whoever opens it learns from its holder since when, and where it was taken', async () => {
     const source = new FakeSource(report('a', { heldSince: 9_000 }), report('b', { heldSince: 9_000 }));
     const [holder] = report('a').holders;

@@ -44,6 +44,7 @@ describe('fuzzing the command line', function () {
           };
           const actions: Actions = {
             ...{ run: act, list: act, inspect: act, unlock: act, top: act, dashboard: act, doctor: act },
+            ...{ permits: act, latch: act },
           };
           const output = { writeOut: () => undefined, writeErr: () => undefined };
           try {
@@ -77,7 +78,8 @@ describe('fuzzing the command line', function () {
           let ran = false;
           const act = (): Promise<number> => Promise.resolve(0);
           const run = (): Promise<number> => ((ran = true), Promise.resolve(0));
-          const actions: Actions = { run, list: act, inspect: act, unlock: act, top: act, dashboard: act, doctor: act };
+          const others = { permits: act, latch: act, top: act, dashboard: act, doctor: act };
+          const actions: Actions = { run, list: act, inspect: act, unlock: act, ...others };
           const output = { writeOut: () => undefined, writeErr: () => undefined };
           await createProgram('1.0.0', actions, () => undefined, output)
             .parseAsync(['run', ...args], { from: 'user' })

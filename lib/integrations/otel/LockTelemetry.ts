@@ -15,12 +15,14 @@ import type { AcquireMessage, AcquireSubject, HoldMessage, RenewalMessage } from
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../../telemetry/followLocks';
 import { Longest, type UnderWay } from '../../telemetry/Longest';
 import { shownName } from '../../telemetry/shownName';
+import { anyGlobTest } from '../../util/glob';
 
 /** The destination of spans and metrics. All of it may change at any time. */
 export interface TelemetrySource {
   tracer(): Tracer;
   meter(): Meter;
   nameOf(): ((name: string) => string | undefined) | undefined;
+  expectedWaits(): readonly string[] | undefined;
 }
 
 /** The state of an acquisition or a hold that is under way. */
@@ -137,14 +139,19 @@ export class LockTelemetry implements LockListener<Context> {
     return attributes;
   }
 
+  /** The waits under way that are trouble if they are long. */
+  #waits(): readonly Open[] {
+    const isExpected = anyGlobTest(this.#source.expectedWaits() ?? []);
+    return [...this.#acquiring].filter(([{ name }]) => !isExpected(name)).map(([, wait]) => wait);
+  }
+
   /** The instruments of the present meter. New instruments start with what is under way. */
   #current(): Instruments {
     const meter = this.#source.meter();
     if (this.#instruments?.meter === meter) return this.#instruments;
     this.#instruments?.stopGauges();
     const instruments = createInstruments(meter, {
-      oldestWait: (result) =>
-        this.#longestWait.read(this.#acquiring.values(), (s, labels) => result.observe(s, labels)),
+      oldestWait: (result) => this.#longestWait.read(this.#waits(), (s, labels) => result.observe(s, labels)),
       longestHold: (result) => this.#longestHold.read(this.#holding.values(), (s, labels) => result.observe(s, labels)),
     });
     this.#instruments = instruments;

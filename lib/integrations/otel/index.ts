@@ -20,6 +20,12 @@ export interface RedissonInstrumentationConfig extends InstrumentationConfig {
    * @default spans show the name unchanged, metrics do not show it
    */
   nameOf?: (name: string) => string | undefined;
+  /**
+   * Patterns of names, in the syntax of SCAN: `leader:*`. Long waits for these are no trouble, so that they do not count
+   * in `ioredisson.lock.oldest_wait`.
+   * @default none
+   */
+  expectedWaits?: readonly string[];
 }
 
 /** The name of the instrumentation, of its tracer and of its meter. */
@@ -63,6 +69,7 @@ export class RedissonInstrumentation extends InstrumentationBase<RedissonInstrum
       tracer: () => this.tracer,
       meter: () => this.currentMeter(),
       nameOf: () => this.getConfig().nameOf,
+      expectedWaits: () => this.getConfig().expectedWaits,
     });
     this.stopFollowing ??= this.telemetry.follow();
   }

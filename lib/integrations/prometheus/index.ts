@@ -10,6 +10,7 @@ import { needPeer } from '../frameworks/needPeer';
 import { DURATION_BUCKETS, followLocks, isUnexpectedLoss, type LockListener } from '../../telemetry/followLocks';
 import { Longest, type UnderWay } from '../../telemetry/Longest';
 import { shownName } from '../../telemetry/shownName';
+import { anyGlobTest } from '../../util/glob';
 
 needPeer('ioredisson/prometheus', 'prom-client', '15.0');
 
@@ -25,6 +26,13 @@ export interface LockMetricsOptions {
    * @default there is no label `name`
    */
   readonly nameOf?: (name: string) => string | undefined;
+  /**
+   * Patterns of names, in the syntax of SCAN: `leader:*`. Long waits for these are no trouble, so that they do not count
+   * in `lock_oldest_wait_seconds`, on which the alerts are. Of several calls for one registry and prefix, the first
+   * decides.
+   * @default none
+   */
+  readonly expectedWaits?: readonly string[];
 }
 
 /** The labels of a lock's series. */
@@ -61,14 +69,19 @@ const collectors = new WeakMap<Registry, Map<string, Collector>>();
  * @throws ConfigError for an unknown option
  */
 export function collectLockMetrics(options: LockMetricsOptions = {}): () => void {
-  const { register = defaultRegister, prefix = 'ioredisson_', nameOf, ...others } = options;
+  const { register = defaultRegister, prefix = 'ioredisson_', nameOf, expectedWaits = [], ...others } = options;
   // Not by `checkOptionNames`: loading the main entry point would then take two more files.
-  for (const name in others) throw new ConfigError(`Unknown option '${name}'; there are register, prefix and nameOf`);
+  for (const name in others) {
+    throw new ConfigError(`Unknown option '${name}'; there are register, prefix, nameOf and expectedWaits`);
+  }
+  if (!Array.isArray(expectedWaits) || !expectedWaits.every((one) => typeof one === 'string')) {
+    throw new ConfigError("expectedWaits must be a list of patterns of names like 'leader:*'");
+  }
   let ofRegistry = collectors.get(register);
   if (ofRegistry === undefined) collectors.set(register, (ofRegistry = new Map<string, Collector>()));
   let collector = ofRegistry.get(prefix);
   if (collector === undefined) {
-    collector = { users: 0, stop: followLocks(metricsListener(register, prefix, nameOf)) };
+    collector = { users: 0, stop: followLocks(metricsListener(register, prefix, nameOf, anyGlobTest(expectedWaits))) };
     ofRegistry.set(prefix, collector);
   }
   const own = collector;
@@ -83,7 +96,12 @@ export function collectLockMetrics(options: LockMetricsOptions = {}): () => void
   };
 }
 
-function metricsListener(register: Registry, prefix: string, nameOf: LockMetricsOptions['nameOf']): LockListener {
+function metricsListener(
+  register: Registry,
+  prefix: string,
+  nameOf: LockMetricsOptions['nameOf'],
+  isExpected: (name: string) => boolean,
+): LockListener {
   const ofLock = nameOf === undefined ? (['kind'] as const) : (['kind', 'name'] as const);
   const about = <L extends string>(name: string, help: string, labelNames: readonly L[]) => ({
     name: prefix + name,
@@ -105,13 +123,13 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
   const gauge = (name: string, help: string): Gauge<keyof Labels> =>
     known(name, ofLock, () => new Gauge(about(name, help, ofLock)));
   /** A gauge that is computed when metrics are collected. */
-  const longestOf = (name: string, help: string, underWay: ReadonlyMap<unknown, UnderWay<Labels>>): void => {
+  const longestOf = (name: string, help: string, underWay: () => Iterable<UnderWay<Labels>>): void => {
     const longest = new Longest<Labels>();
     register.removeSingleMetric(prefix + name);
     new Gauge({
       ...about(name, help, ofLock),
       collect() {
-        longest.read(underWay.values(), (seconds, labels) => this.set(labels, seconds));
+        longest.read(underWay(), (seconds, labels) => this.set(labels, seconds));
       },
     });
   };
@@ -128,8 +146,11 @@ function metricsListener(register: Registry, prefix: string, nameOf: LockMetrics
   const waiters = gauge('lock_waiters', 'Acquisitions of this process that are under way');
   const acquiring = new Map<AcquireMessage, UnderWay<Labels>>();
   const holding = new Map<HoldMessage, UnderWay<Labels>>();
-  longestOf('lock_oldest_wait_seconds', 'How long the oldest acquisition under way has waited', acquiring);
-  longestOf('lock_longest_hold_seconds', 'How long the oldest hold of this process has lasted', holding);
+  longestOf('lock_oldest_wait_seconds', 'How long the oldest acquisition under way has waited', () => {
+    const counted = [...acquiring].filter(([{ name }]) => !isExpected(name));
+    return counted.map(([, wait]) => wait);
+  });
+  longestOf('lock_longest_hold_seconds', 'How long the oldest hold of this process has lasted', () => holding.values());
 
   const labelsOf = ({ kind, name }: AcquireSubject): Labels => {
     const shown = shownName(nameOf, name);

@@ -16,6 +16,7 @@ export interface DashboardCommandOptions extends ClientOptions {
   readonly allowUnlock?: true;
   readonly label?: string;
   readonly color?: DashboardOptions['color'];
+  readonly expectWaits?: readonly string[];
 }
 
 /** Time limit for receiving a complete request, in ms. */
@@ -25,17 +26,35 @@ const MAX_CONNECTIONS = 2_500;
 
 /** `ioredisson dashboard`: serves the page until a signal ends it. @returns the exit code */
 export async function dashboard(options: DashboardCommandOptions): Promise<number> {
-  const { host, port, allowUnlock = false, label, color } = options;
+  const { host, port, allowUnlock = false, label, color, expectWaits = [] } = options;
   const client = Redisson.create(await readClientOptions(options));
   const handler = createDashboard({
     redisson: client,
     readOnly: !allowUnlock,
     watchAlways: true,
+    expectedWaits: expectWaits,
     ...given({ label, color }),
     ...(isIP(host) === 0 && { hosts: [host, ...ownNames()] }),
-    audit: ({ name, kind, released, error, remoteAddress = 'unknown', holders }) => {
+    audit: ({
+      action,
+      name,
+      kind,
+      released,
+      changed,
+      error,
+      remoteAddress = 'unknown',
+      holders,
+      permits,
+      permitId,
+    }) => {
+      const about = `${action === 'forceUnlock' ? 'unlock' : action} '${name}' (${kind}) from ${remoteAddress}`;
+      if (action !== 'forceUnlock') {
+        const what = error === undefined ? (changed === true ? 'done' : 'nothing to do') : `failed: ${error}`;
+        const which = permits === undefined ? permitId : String(permits);
+        return say(`${about}: ${what}${which === undefined ? '' : `; permits: ${which}`}`);
+      }
       const what = error === undefined ? (released === true ? 'released' : 'not held') : `failed: ${error}`;
-      say(`unlock '${name}' (${kind}) from ${remoteAddress}: ${what}; holders: ${holders.join(', ') || 'none'}`);
+      return say(`${about}: ${what}; holders: ${holders.join(', ') || 'none'}`);
     },
   });
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (req, res) => {

@@ -1,6 +1,16 @@
-import { UnsupportedOperationError } from '../../index';
-import { adviceOf, ALL_KINDS, given, inTime, readableTime, RUNBOOK } from '../doctor';
-import { type HolderReport, Inspector, type ObjectReport, type OwnerReport } from '../inspection';
+import { PermitNotFoundError, Redisson, UnsupportedOperationError } from '../../index';
+import {
+  adviceOf,
+  ALL_KINDS,
+  applyRemedy,
+  given,
+  inTime,
+  readableTime,
+  type Remedy,
+  RUNBOOK,
+  runbookOf,
+} from '../doctor';
+import { type HealthReport, type HolderReport, Inspector, type ObjectReport, type OwnerReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { ExitCode, Failure } from './exit';
 import { stdoutWidth, wrap } from './fit';
@@ -13,7 +23,6 @@ import {
   remainingText,
   sinceText,
   table,
-  toldSince,
   troubleFirst,
   ttlText,
   waitersText,
@@ -22,6 +31,20 @@ import {
 /** Options of the commands that print a report. */
 export interface ReportOptions extends ClientOptions {
   readonly json?: true;
+  readonly expectWaits?: readonly string[];
+}
+
+/** The options of `permits`. */
+export interface PermitsOptions extends ReportOptions {
+  readonly add?: number;
+  readonly release?: string;
+  readonly force?: true;
+}
+
+/** The options of `latch`. */
+export interface LatchOptions extends ReportOptions {
+  readonly open?: true;
+  readonly force?: true;
 }
 
 /** The options of `unlock`. */
@@ -41,12 +64,73 @@ export async function list(pattern: string | undefined, options: ReportOptions):
 
 /** `ioredisson inspect`. @returns the exit code */
 export async function inspect(name: string, options: ReportOptions): Promise<number> {
-  const report = await inspecting(options, (inspector) => inspector.inspect(name));
-  const isOther = report.kind === 'other';
+  return show(await inspecting(options, (inspector) => inspector.inspect(name)), options);
+}
+
+async function show(report: ObjectReport, options: ReportOptions): Promise<number> {
   if (options.json === true) await printJson(report);
-  else if (!isOther) await print(`${paragraphs(report).join('\n\n')}\n`);
-  if (isOther) throw new Failure(`the key '${report.key}' holds data that are no lock or synchronizer`, ExitCode.data);
+  else await print(`${paragraphs(report).join('\n\n')}\n`);
+  if (report.kind === 'other') {
+    throw new Failure(`the key '${report.key}' holds data that are no lock or synchronizer`, ExitCode.data);
+  }
   return report.kind === 'none' ? ExitCode.no : ExitCode.ok;
+}
+
+/** `ioredisson permits`. @returns the exit code */
+export function permits(name: string, options: PermitsOptions): Promise<number> {
+  const { add, release } = options;
+  if (release !== undefined) return remedied(name, options, { action: 'releasePermit', id: release });
+  return remedied(name, options, add === undefined ? undefined : { action: 'addPermits', permits: add });
+}
+
+/** `ioredisson latch`. @returns the exit code */
+export function latch(name: string, options: LatchOptions): Promise<number> {
+  return remedied(name, options, options.open === true ? { action: 'openLatch' } : undefined);
+}
+
+/** @param remedy - `undefined`: show what there is */
+async function remedied(name: string, options: ReportOptions, remedy: Remedy | undefined): Promise<number> {
+  const before = await inspecting(options, (inspector) => inspector.inspect(name));
+  if (remedy === undefined) return show(before, options);
+  const client = Redisson.create(await readClientOptions(options));
+  let changed: boolean;
+  try {
+    changed = await applyRemedy(client, before, remedy);
+  } catch (error) {
+    if (error instanceof PermitNotFoundError) throw new Failure(error.message, ExitCode.no);
+    if (!(error instanceof UnsupportedOperationError)) throw error;
+    const other = holdsOwners(before) ? `: ioredisson unlock --force takes it from its holder` : '';
+    throw new Failure(
+      `'${name}' is a ${kindText(before)}, which has no ${REMEDIES[remedy.action]}${other}`,
+      ExitCode.data,
+    );
+  } finally {
+    await inTime(client.shutdown(), CLEANUP_MS);
+  }
+  const after = await inspecting(options, (inspector) => inspector.inspect(name));
+  const { kind, value } = after;
+  if (options.json === true) await printJson(given({ name, ...remedy, changed, kind, value }));
+  else if (!changed) await print(`${oneLine(`'${name}' was open`)}\n`);
+  else await print(`${oneLine(`${outcomeOf(name, remedy)}; ${after.verdict.sentence}`)}\n`);
+  return changed ? ExitCode.ok : ExitCode.no;
+}
+
+/** What an object of another kind does not have. */
+const REMEDIES = { addPermits: 'permits', releasePermit: 'permits with an id', openLatch: 'count' } as const;
+
+function outcomeOf(name: string, remedy: Remedy): string {
+  switch (remedy.action) {
+    case 'addPermits':
+      return `'${name}' has got ${remedy.permits} more ${remedy.permits === 1 ? 'permit' : 'permits'}`;
+    case 'releasePermit':
+      return `'${name}' has got its permit ${remedy.id} back`;
+    case 'openLatch':
+      return `'${name}' is open`;
+  }
+}
+
+function holdsOwners({ kind }: ObjectReport): boolean {
+  return ALL_KINDS.some(({ report, data }) => report === kind && data !== 'number');
 }
 
 /** `ioredisson unlock`. @returns the exit code */
@@ -61,11 +145,20 @@ export async function unlock(name: string, options: UnlockOptions): Promise<numb
     await printJson({ name, kind: report.kind, released, holders, takenFrom });
   } else {
     const outcome = released
-      ? `'${name}' (${kindText(report)}) is released; it was taken from ${takenFrom.join(', ')}`
+      ? `'${name}' (${kindText(report)}) is released; it was taken from ${takenFromText(report, takenFrom)}`
       : `'${name}' is not locked`;
     await print(`${oneLine(outcome)}\n`);
   }
   return released ? ExitCode.ok : ExitCode.no;
+}
+
+/** The processes that it was taken from, each with its owner on the wire. */
+function takenFromText({ holders }: ObjectReport, takenFrom: readonly string[]): string {
+  const texts = takenFrom.map((owner) => {
+    const holder = holders.find((one) => one.owner === owner);
+    return holder?.process.host === undefined ? owner : `${processText(holder)} (${owner})`;
+  });
+  return texts.join(', ');
 }
 
 function fail({ name, kind }: ObjectReport, error: unknown): never {
@@ -74,14 +167,34 @@ function fail({ name, kind }: ObjectReport, error: unknown): never {
   throw new Failure(`'${name}' is no lock, but ${what}`, ExitCode.data);
 }
 
-/** Connects, calls `act`, and disconnects even if `act` fails. */
-async function inspecting<T>(options: ClientOptions, act: (inspector: Inspector) => Promise<T>): Promise<T> {
-  const inspector = Inspector.open(await readClientOptions(options));
+/**
+ * Connects, calls `act`, and disconnects even if `act` fails. On stderr it says what is wrong with Redis, also if `act`
+ * fails.
+ */
+async function inspecting<T>(options: ReportOptions, act: (inspector: Inspector) => Promise<T>): Promise<T> {
+  const { expectWaits = [] } = options;
+  const inspector = Inspector.open(await readClientOptions(options), { expectedWaits: expectWaits });
+  const asked = inspector.health().catch(() => undefined);
   try {
-    return await act(inspector);
+    const result = await act(inspector);
+    // What is hidden is known now.
+    await sayHealth(inspector.health().catch(() => undefined));
+    return result;
+  } catch (error) {
+    await sayHealth(asked);
+    throw error;
   } finally {
     await inTime(inspector.close(), CLEANUP_MS);
   }
+}
+
+/** How long a command that is done waits for what a server says of itself, in ms. */
+const HEALTH_MS = 2_000;
+
+async function sayHealth(asked: Promise<HealthReport | undefined>): Promise<void> {
+  const { refuses, denied } = (await inTime(asked, HEALTH_MS))?.value ?? {};
+  if (refuses !== undefined) say(refuses);
+  if (denied !== undefined) say(denied);
 }
 
 /** The report as paragraphs of text. */
@@ -137,12 +250,12 @@ function facts(report: ObjectReport): string {
   const { name, key, kind, verdict, heldSince, holders, ttlMs, token, value, acquired } = report;
   const waits = holders.map(({ waitsFor }) => waitsFor && `${waitsFor.name}, for ${sinceText(waitsFor.since)}`);
   const lines = given({
+    Verdict: `${verdict.kind}. ${verdict.sentence}`,
+    'What to do': whatToDo(report),
     Name: name,
     Key: key === name ? undefined : key,
     Kind: kind === 'number' ? 'a number (semaphore, latch or counter)' : kindText(report),
     State: stateOf(report),
-    Verdict: `${verdict.kind}. ${verdict.sentence}`,
-    'What to do': whatToDo(report),
     'Held for': heldSince === undefined ? undefined : sinceText(heldSince),
     'Taken at': listed(holders.map(({ hold }) => hold?.callSite)),
     'Waits for': listed(waits),
@@ -150,7 +263,7 @@ function facts(report: ObjectReport): string {
     Token: token,
     Value: value?.toString(),
     'Permits out': acquired?.toString(),
-    Waiters: kind === 'none' ? undefined : waitersText(report, toldSince(report)),
+    Waiters: kind === 'none' ? undefined : waitersText(report),
   });
   return Object.entries<string>(lines)
     .map(([what, text]) => wrap(`${what}:`.padEnd(INDENT) + oneLine(text), stdoutWidth(), INDENT))
@@ -195,15 +308,16 @@ function leasesText({ leasesMs }: HolderReport): string {
   return leasesMs?.map((ms) => (ms === -1 ? 'none' : ms < 0 ? 'over' : readableTime(ms))).join(', ') ?? '';
 }
 
-function whatToDo(report: ObjectReport): string | undefined {
+function whatToDo(report: ObjectReport): string {
   const { verdict } = report;
   const advice = adviceOf(report, verdict.kind, verdict.circle);
-  return advice === '' ? undefined : `${advice} ${RUNBOOK}#${verdict.kind}`;
+  return advice === '' ? 'Nothing.' : `${advice} ${RUNBOOK}${runbookOf(report, verdict.kind)}`;
 }
 
-function stateOf({ kind, holders }: ObjectReport): string | undefined {
+function stateOf(report: ObjectReport): string | undefined {
+  const { kind, holders } = report;
   if (kind === 'none') return 'nothing is held by that name';
-  if (!ALL_KINDS.some(({ report, data }) => report === kind && data !== 'number')) return undefined;
+  if (!holdsOwners(report)) return undefined;
   return holders.length > 0 ? 'held' : 'free';
 }
 

@@ -17,6 +17,8 @@ const actions: Actions = {
   list: (...args) => (require('./inspect') as typeof inspectModule).list(...args),
   inspect: (...args) => (require('./inspect') as typeof inspectModule).inspect(...args),
   unlock: (...args) => (require('./inspect') as typeof inspectModule).unlock(...args),
+  permits: (...args) => (require('./inspect') as typeof inspectModule).permits(...args),
+  latch: (...args) => (require('./inspect') as typeof inspectModule).latch(...args),
   doctor: (...args) => (require('./doctor') as typeof doctorModule).doctor(...args),
   top: (...args) => (require('./top') as typeof topModule).top(...args),
   dashboard: (...args) => (require('./dashboard') as typeof dashboardModule).dashboard(...args),
@@ -53,6 +55,9 @@ async function main(): Promise<number> {
 // Print warnings on one line, like all other messages.
 process.removeAllListeners('warning');
 process.on('warning', (warning) => say(`warning: ${warning.message}`));
+
+// ioredis prints two lines per connection whose user may not run INFO. The doctor says what that means.
+console.warn = () => undefined;
 
 void main().then(async (exitCode) => {
   await allSaid();

@@ -7,7 +7,7 @@ import { addClientOptions } from './clientOptions';
 import { ExitCode } from './exit';
 import type { DashboardCommandOptions } from './dashboard';
 import { oneLine, print } from './output';
-import type { ReportOptions, UnlockOptions } from './inspect';
+import type { LatchOptions, PermitsOptions, ReportOptions, UnlockOptions } from './inspect';
 import type { RunOptions } from './run';
 import type { TopOptions } from './top';
 
@@ -17,6 +17,8 @@ export interface Actions {
   list(pattern: string | undefined, options: ReportOptions): Promise<number>;
   inspect(name: string, options: ReportOptions): Promise<number>;
   unlock(name: string, options: UnlockOptions): Promise<number>;
+  permits(name: string, options: PermitsOptions): Promise<number>;
+  latch(name: string, options: LatchOptions): Promise<number>;
   top(pattern: string | undefined, options: TopOptions): Promise<number>;
   dashboard(options: DashboardCommandOptions): Promise<number>;
   doctor(name: string | undefined, options: ReportOptions): Promise<number>;
@@ -26,6 +28,8 @@ export interface Actions {
 const DEFAULT_GRACE_MS = 5_000;
 /** Default of `top --interval`, in ms. */
 const DEFAULT_INTERVAL_MS = 1_000;
+/** The most that `permits --add` adds: the largest number of permits in Java. */
+const MAX_PERMITS = 2 ** 31 - 1;
 /** Default of `dashboard --port`. */
 const DEFAULT_PORT = 7_380;
 
@@ -121,15 +125,16 @@ function addRun(program: Command, actions: Actions, done: Done): void {
 /** Adds every command except `run`. */
 function addOthers(program: Command, actions: Actions, done: Done): void {
   const add = (name: string): Command => addClientOptions(program.command(name));
+  const addWatching = (name: string): Command => add(name).addOption(expectWaits());
 
-  add('list')
+  addWatching('list')
     .summary('list the locks there are')
     .description('Lists locks and synchronizers: kind, owner, holds, time to live, waiters. Changes nothing.')
     .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*")
     .option('--json', 'print JSON')
     .action(async (pattern: string | undefined, options: ReportOptions) => done(await actions.list(pattern, options)));
 
-  add('inspect')
+  addWatching('inspect')
     .summary('show all about one lock')
     .description('Shows a lock or synchronizer: who holds it, who waits, for how long. Changes nothing.')
     .argument('<name>', 'its name')
@@ -148,7 +153,37 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
       done(await actions.unlock(name, options));
     });
 
-  add('top')
+  const permits = add('permits');
+  permits
+    .summary('give permits back, whoever has them')
+    .description('Shows a semaphore, adds permits to it, or gives one back. Whoever has them is not asked.')
+    .argument('<name>', 'its name')
+    .addOption(new Option('--add <n>', 'add permits').argParser(wholeNumber(1, MAX_PERMITS)).conflicts('release'))
+    .option('--release <id>', 'give the permit with that id back: see ioredisson inspect')
+    .option('--force', 'yes, I mean it (required to change it)')
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: PermitsOptions) => {
+      const changes = options.add !== undefined || options.release !== undefined;
+      if (changes && options.force !== true) permits.error('error: only --force gives permits back for others');
+      if (!changes && options.force === true) permits.error('error: --force needs --add or --release');
+      done(await actions.permits(name, options));
+    });
+
+  const latch = add('latch');
+  latch
+    .summary('open a latch, whoever should count down')
+    .description('Shows a latch, or opens it for those who wait, whoever should still count down.')
+    .argument('<name>', 'its name')
+    .option('--open', 'delete it: those who wait go on')
+    .option('--force', 'yes, I mean it (required to change it)')
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: LatchOptions) => {
+      if (options.open === true && options.force !== true) latch.error('error: only --force opens a latch for others');
+      if (options.open !== true && options.force === true) latch.error('error: --force needs --open');
+      done(await actions.latch(name, options));
+    });
+
+  addWatching('top')
     .summary('watch the locks')
     .description('A live view of locks and synchronizers, the most waited for first. q or Ctrl-C ends it.')
     .argument('[pattern]', "of the names, as Redis' SCAN has it: order:*")
@@ -160,7 +195,7 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
     .addOption(new Option('--count <n>', 'end after so many looks').argParser(wholeNumber(1, 999_999_999)))
     .action(async (pattern: string | undefined, options: TopOptions) => done(await actions.top(pattern, options)));
 
-  add('dashboard')
+  addWatching('dashboard')
     .summary('serve a page that shows the locks')
     .description('Serves a page that shows the locks, live: who holds them, for how long, who waits. Ctrl-C ends it.')
     .option('--host <address>', 'where to listen', '127.0.0.1')
@@ -190,6 +225,13 @@ function addOthers(program: Command, actions: Actions, done: Done): void {
       await print(textBeside(`completion.${shell}`));
       done(ExitCode.ok);
     });
+}
+
+/** May be given several times. */
+function expectWaits(): Option {
+  const collect = (pattern: string, before: readonly string[] = []): readonly string[] => [...before, pattern];
+  const what = 'of names where long waits are no trouble: the standby of a leader (repeatable)';
+  return new Option('--expect-waits <pattern>', what).argParser(collect);
 }
 
 /**

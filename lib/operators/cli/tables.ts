@@ -1,7 +1,7 @@
 import { type ObjectReport, type OwnerReport, waitersOf } from '../inspection';
 import { chop, cutMiddle, fit, stdoutWidth, widthOf } from './fit';
 import { oneLine } from './output';
-import { readableTime } from '../doctor';
+import { levelOf, LEVELS, readableTime } from '../doctor';
 
 /** Spaces between two columns. */
 const GAP = 2;
@@ -59,18 +59,21 @@ function linesOf(row: readonly string[]): readonly (readonly string[])[] {
 const MAX_NAME = 26;
 const MAX_PROCESS = 24;
 
-/** When the longest wait for an object began, in ms since 1970; `undefined`: unknown. */
-export type WaitedSince = (report: ObjectReport) => number | undefined;
+/** A wait seen for less than this, in ms, may have begun long ago: it has no time yet. */
+const SEEN_MS = 1_000;
 
-/** As the waiting processes report it. */
-export const toldSince: WaitedSince = ({ waiting }) => waiting?.[0]?.since;
+/** When the longest wait for an object began, in ms since 1970: as its process reports it, else as it was seen. */
+function waitedSinceOf({ waiting, waitedSince }: ObjectReport): number | undefined {
+  if (waiting?.[0] !== undefined || waitedSince === undefined) return waitedSince;
+  return Date.now() - waitedSince >= SEEN_MS ? waitedSince : undefined;
+}
 
 /** Sorts by trouble, then by longest wait, then by most waiters, then by name. */
-export function troubleFirst(reports: readonly ObjectReport[], waitedSince = toldSince): readonly ObjectReport[] {
-  const isTrouble = ({ verdict: { kind } }: ObjectReport): number => Number(kind !== 'free' && kind !== 'held');
-  const since = (report: ObjectReport): number => waitedSince(report) ?? Number.MAX_VALUE;
+export function troubleFirst(reports: readonly ObjectReport[]): readonly ObjectReport[] {
+  const level = ({ verdict }: ObjectReport): number => LEVELS.indexOf(levelOf(verdict));
+  const since = (report: ObjectReport): number => waitedSinceOf(report) ?? Number.MAX_VALUE;
   return [...reports].sort(
-    (a, b) => isTrouble(b) - isTrouble(a) || since(a) - since(b) || b.waiters - a.waiters || (a.name < b.name ? -1 : 1),
+    (a, b) => level(a) - level(b) || since(a) - since(b) || b.waiters - a.waiters || (a.name < b.name ? -1 : 1),
   );
 }
 
@@ -78,16 +81,12 @@ export function troubleFirst(reports: readonly ObjectReport[], waitedSince = tol
  * The table of `list` and `top`: a header, and a row for each object. The columns that people ask for first come
  * first: name, verdict, holder, waiters. Ids come last, where a narrow terminal cuts them off.
  */
-export function objectTable(
-  reports: readonly ObjectReport[],
-  width = stdoutWidth(),
-  waitedSince: WaitedSince = toldSince,
-): string {
+export function objectTable(reports: readonly ObjectReport[], width = stdoutWidth()): string {
   const columns: readonly Column<ObjectReport>[] = [
     ['NAME', ({ name }) => cutMiddle(oneLine(name), MAX_NAME)],
-    ['VERDICT', ({ verdict }) => verdict.kind],
+    ['VERDICT', ({ verdict }) => (verdict.amber === true ? `${verdict.kind}, long wait` : verdict.kind)],
     ['PROCESS', ({ holders }) => cutMiddle(oneLine(firstAndMore(holders.map(processText))), MAX_PROCESS)],
-    ['WAITERS', (report) => waitersText(report, waitedSince(report))],
+    ['WAITERS', waitersText],
     ['TTL', ({ ttlMs }) => ttlText(ttlMs)],
     ['KIND', kindText],
     ['HOLDS', holdsText],
@@ -100,8 +99,9 @@ export function objectTable(
 }
 
 /** The number of waiters, and how long the longest wait has lasted. */
-export function waitersText(report: ObjectReport, since: number | undefined): string {
+export function waitersText(report: ObjectReport): string {
   const waiters = waitersOf(report);
+  const since = waitedSinceOf(report);
   return waiters === 0 || since === undefined ? String(waiters) : `${waiters} for ${sinceText(since)}`;
 }
 

@@ -1,14 +1,15 @@
 import { once } from 'node:events';
-import { inTime } from '../doctor';
+import { inTime, lossText } from '../doctor';
 import { type InspectionPage, Inspector, type ObjectReport } from '../inspection';
 import { type ClientOptions, readClientOptions } from './clientOptions';
 import { messageOf, untilSignal } from './exit';
 import { oneLine, print } from './output';
 import { Screen } from './Screen';
-import { objectTable, toldSince, troubleFirst, type WaitedSince } from './tables';
+import { objectTable, troubleFirst } from './tables';
 
 /** The options of `top`. */
 export interface TopOptions extends ClientOptions {
+  readonly expectWaits?: readonly string[];
   /** Time between two frames, in ms. */
   readonly interval: number;
   /** Number of frames; `undefined` = until the user or a signal ends it. */
@@ -19,8 +20,8 @@ export interface TopOptions extends ClientOptions {
 const SHARE = 1 / 2;
 /** Time without an answer, in ms, after which the live view reports that Redis does not answer. The scan goes on. */
 const SILENT_MS = 1_500;
-/** A wait seen for this long, in ms, is shown with its time, unless its process reports the time itself. */
-const SEEN_MS = 1_000;
+/** How long it is shown that locks were lost, in ms. */
+const LOSS_SHOWN_MS = 15 * 60_000;
 /** Number of lines above the objects: title, trouble, table header. */
 const HEAD_LINES = 3;
 
@@ -29,7 +30,8 @@ const HEAD_LINES = 3;
  * @returns the exit code
  */
 export async function top(pattern: string | undefined, options: TopOptions): Promise<number> {
-  const inspector = Inspector.open(await readClientOptions(options));
+  const { expectWaits = [] } = options;
+  const inspector = Inspector.open(await readClientOptions(options), { expectedWaits: expectWaits });
   try {
     return await untilSignal(async (end) => {
       const screen = Screen.isPossible() ? new Screen(() => end.abort()) : undefined;
@@ -61,7 +63,7 @@ async function showFrames(
     const shown = seen.first(screen === undefined ? Infinity : Math.max(0, screen.height - HEAD_LINES));
     const time = new Date().toTimeString().slice(0, 8);
     const head = `ioredisson top ${time}  ${seen.size} ${seen.size === 1 ? 'object' : 'objects'}${what}${keys}`;
-    const lines = [head, oneLine(trouble), ...objectTable(shown, screen?.width, seen.waitedSince).split('\n')];
+    const lines = [head, oneLine(trouble), ...objectTable(shown, screen?.width).split('\n')];
     const written = screen === undefined ? print(`${lines.join('\n')}\n\n`) : screen.show(lines);
     // A reader that does not read our output must not keep us from ending.
     await Promise.race([written, ended]);
@@ -82,6 +84,7 @@ async function showFrames(
         seen.add(page.value);
         ({ last } = page.value);
       } while (!last && performance.now() < lookUntil);
+      trouble = await healthText(inspector, ended);
     } catch (error) {
       // The live view shows an outage instead of ending, and starts the scan again.
       if (screen === undefined) throw error;
@@ -93,22 +96,24 @@ async function showFrames(
   }
 }
 
+/** What is wrong with Redis although it answers; empty if nothing is, or nothing is known in time. */
+async function healthText(inspector: Inspector, ended: Promise<undefined>): Promise<string> {
+  const asked = inspector.health().catch(() => undefined);
+  const { refuses, denied, lost } = (await inTime(Promise.race([asked, ended]), SILENT_MS))?.value ?? {};
+  return refuses ?? denied ?? (lost !== undefined && Date.now() - lost.at < LOSS_SHOWN_MS ? lossText(lost) : '');
+}
+
 /** The objects seen in the current scan and in the one before. */
 class Sightings {
   #last = new Map<string, ObjectReport>();
   #present = new Map<string, ObjectReport>();
-  /** Key -> since when we have seen it with waiters, in ms since 1970. */
-  readonly #waitedSince = new Map<string, number>();
 
   add({ reports, last }: InspectionPage): void {
     for (const report of reports) {
-      if (report.waiters === 0) this.#waitedSince.delete(report.key);
-      else this.#waitedSince.set(report.key, this.#waitedSince.get(report.key) ?? Date.now());
       this.#present.set(report.key, report);
       this.#last.delete(report.key);
     }
     if (!last) return;
-    for (const key of this.#last.keys()) this.#waitedSince.delete(key);
     this.#last = this.#present;
     this.#present = new Map();
   }
@@ -117,16 +122,9 @@ class Sightings {
     return this.#last.size + this.#present.size;
   }
 
-  /** Since when there are waiters: as their processes report it, else as seen here. */
-  readonly waitedSince: WaitedSince = (report) => {
-    const seen = this.#waitedSince.get(report.key) ?? Infinity;
-    // A wait first seen just now may have begun long ago: show no time yet.
-    return toldSince(report) ?? (Date.now() - seen >= SEEN_MS ? seen : undefined);
-  };
-
   /** The objects, those in trouble first. @param count - maximum number */
   first(count: number): readonly ObjectReport[] {
-    return troubleFirst([...this.#last.values(), ...this.#present.values()], this.waitedSince).slice(0, count);
+    return troubleFirst([...this.#last.values(), ...this.#present.values()]).slice(0, count);
   }
 }
 

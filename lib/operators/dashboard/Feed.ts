@@ -1,16 +1,15 @@
 import pDefer from 'p-defer';
 import type { RedissonClient } from '../../api';
-import type { Inspector, ObjectReport, WatchListener } from '../inspection';
+import type { Inspector, WatchListener } from '../inspection';
 import { settledWithin } from '../../util/timing';
 import { Health } from './Health';
 import { eventsBetween, eventsOfRemoval, History } from './History';
 import { type KnownLocks, ProcessEvents } from './ProcessEvents';
-import { Restarts } from './Restarts';
 import { detailOf, type Fresh, track, type Tracked, withAnswers } from './rows';
 import type { LockDetail, LockEvent } from './wire';
 
 /** The methods of an Inspector that the dashboard uses. */
-export type LockSource = Pick<Inspector, 'watch' | 'inspect' | 'releaseFrom' | 'serverRuns' | 'close'>;
+export type LockSource = Pick<Inspector, 'watch' | 'inspect' | 'releaseFrom' | 'close'>;
 
 /** Time between two scans, in ms. */
 export const LOOK_MS = 1_000;
@@ -32,7 +31,6 @@ export class Feed {
   readonly #history = new History();
   readonly #process: ProcessEvents;
   readonly #health: Health;
-  #restarts: Restarts | undefined;
   #users = 0;
   /** Stop everything that {@link #start} has started. */
   readonly #stops: (() => void)[] = [];
@@ -122,15 +120,10 @@ export class Feed {
 
   #start(): void {
     if (this.#stops.length > 0) return;
-    this.#restarts = new Restarts(this.source, (lost) => this.#health.lose(lost));
     this.#stops.push(
       this.#process.start(),
       this.#health.start(),
-      this.#redisson.onConnectionChange(({ state }) => {
-        if (state === 'reconnecting') this.#restarts?.away();
-        if (state === 'ready') this.#restarts?.back();
-        this.#health.update();
-      }),
+      this.#redisson.onConnectionChange(() => this.#health.update()),
       this.source.watch((event) => this.#see(event), { interval: LOOK_MS }),
     );
   }
@@ -138,7 +131,6 @@ export class Feed {
   #stop(): void {
     clearTimeout(this.#linger);
     for (const stop of this.#stops.splice(0)) stop();
-    this.#restarts = undefined;
     this.#locks.clear();
     this.#clients.clear();
     this.#history.clear();
@@ -150,14 +142,11 @@ export class Feed {
 
   #see(event: Parameters<WatchListener>[0]): void {
     if (event.kind === 'outage') {
-      this.#restarts?.away();
       this.#health.outage(event.error);
       return this.#firstLook.resolve();
     }
-    if (event.kind === 'recovered') {
-      this.#restarts?.back();
-      return this.#health.outage(undefined);
-    }
+    if (event.kind === 'recovered') return this.#health.outage(undefined);
+    if (event.kind === 'health') return this.#health.report(event.health);
     for (const report of [...event.added, ...event.changed]) this.#add({ report, at: event.at });
     for (const { name } of event.removed) this.#remove(name, event.at);
     this.complete = event.complete;
@@ -174,7 +163,6 @@ export class Feed {
       if (this.#clients.size < MAX_CLIENTS) this.#clients.add(clientId);
     }
     const before = this.#locks.get(name);
-    if (before !== undefined && hasOthers(before.report, report)) this.#restarts?.gone(name);
     const tracked = track(fresh, before, this.#process.since(report));
     this.#locks.set(name, tracked);
     // The first scan finds what was there before: that is no event.
@@ -186,7 +174,6 @@ export class Feed {
     const before = this.#locks.get(name);
     this.#locks.delete(name);
     if (before === undefined) return;
-    if (before.report.holders.length > 0) this.#restarts?.gone(name);
     this.#history.add(name, ...eventsOfRemoval(before, at, (owner) => this.#process.tells(name, owner)));
   }
 
@@ -195,10 +182,4 @@ export class Feed {
     const holder = this.#locks.get(name)?.report.holders.find((one) => one.threadId === threadId);
     return holder?.owner ?? this.#history.of(name).find(({ owner }) => owner?.split(':')[1] === threadId)?.owner;
   }
-}
-
-/** Whether the lock was held, and all of its earlier holders have lost or released it. */
-function hasOthers(before: ObjectReport, { holders }: ObjectReport): boolean {
-  const now = new Set(holders.map(({ owner }) => owner));
-  return before.holders.length > 0 && !before.holders.some(({ owner }) => now.has(owner));
 }

@@ -1,7 +1,8 @@
 import type { RedissonClient } from '../../api';
 import { CommandError, CommandTimeoutError, ConnectionError, ShutdownError } from '../../errors';
 import { given } from '../../util/collections';
-import type { HealthView, LossView } from './wire';
+import type { HealthReport } from '../inspection';
+import type { HealthView } from './wire';
 
 /** Time between two PINGs, in ms. */
 const PING_MS = 500;
@@ -29,7 +30,7 @@ export class Health {
   #unansweredSince: number | undefined;
   #pinging = false;
   #pingToldAt = 0;
-  #lost: LossView | undefined;
+  #report: HealthReport = {};
 
   constructor(redisson: RedissonClient, onChange: () => void) {
     this.#redisson = redisson;
@@ -50,13 +51,13 @@ export class Health {
       clearInterval(timer);
       this.#unansweredSince = undefined;
       this.#pinging = false;
-      this.#lost = undefined;
+      this.#report = {};
     };
   }
 
-  /** A restart or a failover has lost locks. */
-  lose(lost: LossView): void {
-    this.#lost = lost;
+  /** What the watch knows of Redis besides whether it answers. */
+  report(report: HealthReport): void {
+    this.#report = report;
     this.update();
   }
 
@@ -89,7 +90,8 @@ export class Health {
   update(): void {
     const { state, message } = this.#judge();
     const { lost } = this.#view;
-    const shownLoss = this.#lost !== undefined && Date.now() - this.#lost.at < LOSS_SHOWN_MS ? this.#lost : undefined;
+    const { lost: told } = this.#report;
+    const shownLoss = told !== undefined && Date.now() - told.at < LOSS_SHOWN_MS ? told : undefined;
     const changed = state !== this.#view.state || message !== this.#view.message || lost !== shownLoss;
     const since = state === this.#view.state ? this.#view.since : Date.now();
     const pingMs = this.#pingMs === undefined ? undefined : Math.round(this.#pingMs * 10) / 10;
@@ -109,7 +111,11 @@ export class Health {
     // A server that does not reply gives no other information. Its client calls itself disconnected a moment later.
     const isOpen = connection === 'ready' || this.#view.state === SILENT.state;
     if (isOpen && waitingMs >= SLOW_MS - 1) return SILENT;
+    const { refuses, denied } = this.#report;
+    // Before what a scan says: it fails as well where a part of a cluster is gone.
+    if (refuses !== undefined) return { state: 'refused', message: refuses };
     if (this.#outage !== undefined) return judgeError(this.#outage);
+    if (denied !== undefined) return { state: 'denied', message: denied };
     if (connection === 'reconnecting')
       return { state: 'down', message: 'The connection to Redis is lost. Trying again.' };
     if (connection === 'connecting') return { state: 'connecting', message: 'Connecting to Redis.' };

@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ConnectionError, CommandTimeoutError, ShutdownError, UnsupportedOperationError } from '../../errors';
+import {
+  CommandTimeoutError,
+  ConnectionError,
+  PermitNotFoundError,
+  ShutdownError,
+  UnsupportedOperationError,
+} from '../../errors';
 import { given } from '../../util/collections';
 import { logSafely } from '../../util/warn';
 import { Inspector } from '../inspection';
 import { RUNBOOK } from '../inspection/advice';
+import { applyRemedy, type Remedy } from '../inspection/remedies';
 import { Feed, type LockSource } from './Feed';
 import { type AuditEntry, checkOptions, type DashboardOptions } from './options';
 import { page } from './page';
@@ -16,8 +23,10 @@ import type { SessionView } from './wire';
 
 /** How many pages may be open at a time. */
 const MAX_STREAMS = 2_000;
-/** The only path that changes something; all others only read. */
-const CHANGES = 'api/unlock';
+/** The paths that change something; all others only read. */
+const UNLOCK = 'api/unlock';
+const REMEDY = 'api/remedy';
+const CHANGES: readonly (string | undefined)[] = [UNLOCK, REMEDY];
 /** How long an API request waits for the first scan of all keys, in ms. */
 const FIRST_LOOK_MS = 5_000;
 
@@ -39,7 +48,8 @@ export interface Dashboard {
  */
 export function createDashboard(options: DashboardOptions): Dashboard {
   const basePath = checkOptions(options);
-  return dashboardOn(new Inspector(options.redisson), options, basePath);
+  const { redisson, expectedWaits = [] } = options;
+  return dashboardOn(new Inspector(redisson, { expectedWaits }), options, basePath);
 }
 
 /** Like {@link createDashboard}, with another source of locks. */
@@ -51,6 +61,14 @@ export function dashboardOn(source: LockSource, options: DashboardOptions, baseP
     void routes.handle(req, res, target);
   };
   return Object.assign(handle, { close: () => routes.close() });
+}
+
+const AUDIT_FAILED = { warning: 'The audit of this change has failed.' } as const;
+
+function doneText(remedy: Remedy): string {
+  if (remedy.action === 'openLatch') return 'opened by force';
+  if (remedy.action === 'releasePermit') return `permit ${remedy.id} given back by force`;
+  return `${remedy.permits} ${remedy.permits === 1 ? 'permit' : 'permits'} added by force`;
 }
 
 type Route = (req: http.DashboardRequest, res: ServerResponse, target: http.Target) => Promise<void> | void;
@@ -78,7 +96,8 @@ class Routes {
       ['api/lock', (_req, res, target) => this.#looking(() => this.#lock(res, target))],
       ['api/health', (_req, res) => this.#looking(() => this.#health(res))],
       ['api/stream', (req, res, target) => this.#stream(req, res, target)],
-      [CHANGES, (req, res) => this.#unlock(req, res)],
+      [UNLOCK, (req, res) => this.#unlock(req, res)],
+      [REMEDY, (req, res) => this.#remedy(req, res)],
     ]);
     this.#stopListening = redisson.onConnectionChange(({ state }) => {
       if (state === 'closed') void this.close();
@@ -110,7 +129,7 @@ class Routes {
       // The client may have disconnected during `authorize`.
       if (res.destroyed) return;
       if (target === undefined || !this.has(target)) throw new http.Refusal(404, 'There is no such page.');
-      http.checkMethod(req, ...(target.path === CHANGES ? ['POST'] : ['GET', 'HEAD']));
+      http.checkMethod(req, ...(CHANGES.includes(target.path) ? ['POST'] : ['GET', 'HEAD']));
       if (target.path !== undefined) await this.#routes.get(target.path)!(req, res, target);
       else http.answer(res, 302, 'text/plain', '', { location: target.page });
     } catch (error) {
@@ -177,28 +196,52 @@ class Routes {
     this.#streams.open(res, query, nameOf(params));
   }
 
-  async #unlock(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
+  /** Whether a request may change anything. @returns its body @throws http.Refusal */
+  async #change(req: http.DashboardRequest): Promise<Readonly<Record<string, unknown>>> {
     if (this.#isReadOnly) throw new http.Refusal(403, 'This dashboard is read-only.');
     if (!http.isKnownHost(req, this.#options.hosts)) {
       throw new http.Refusal(403, 'This dashboard is not known by that name: see its option hosts.');
     }
     http.checkSameOrigin(req);
     this.#tokens.check(req);
-    const { name, holders } = http.readUnlock(await http.readJson(req));
+    return http.readJson(req);
+  }
+
+  /** What all entries of the audit share. */
+  #entry(req: http.DashboardRequest): Pick<AuditEntry, 'by' | 'remoteAddress' | 'at'> {
+    const { remoteAddress } = req.socket;
+    return given({ by: this.#options.identify?.(req), remoteAddress, at: new Date() });
+  }
+
+  async #remedy(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
+    const { name, remedy } = http.readRemedy(await this.#change(req));
+    const { action } = remedy;
+    const { report } = await this.#feed.inspect(name);
+    const what = given({
+      permits: action === 'addPermits' ? remedy.permits : undefined,
+      permitId: action === 'releasePermit' ? remedy.id : undefined,
+    });
+    const entry: AuditEntry = { action, name, kind: report.kind, holders: [], ...what, ...this.#entry(req) };
+    const applied = applyRemedy(this.#options.redisson, report, remedy).catch(async (error: unknown) => {
+      if (error instanceof UnsupportedOperationError) throw new http.Refusal(409, `This is a ${report.kind} by now.`);
+      if (error instanceof PermitNotFoundError) throw new http.Refusal(409, 'There is no such permit any more.');
+      await this.#audit({ ...entry, error: error instanceof Error ? error.message : String(error) });
+      throw error;
+    });
+    const changed = await applied;
+    const who = entry.by === undefined ? '' : ` by ${entry.by}`;
+    this.#feed.record(name, { at: Date.now(), source: 'page', level: 'warning', text: `${doneText(remedy)}${who}` });
+    const audited = await this.#audit({ ...entry, changed });
+    http.answerJson(res, 200, { name, changed, ...(!audited && AUDIT_FAILED) });
+  }
+
+  async #unlock(req: http.DashboardRequest, res: ServerResponse): Promise<void> {
+    const { name, holders } = http.readUnlock(await this.#change(req));
     const { report } = await this.#feed.inspect(name);
     const seen = holders ?? report.holders.map(({ owner }) => owner);
-    const { identify } = this.#options;
-    const by = identify?.(req);
-    const { remoteAddress } = req.socket;
-    const entry: AuditEntry = given({
-      action: 'forceUnlock' as const,
-      name,
-      kind: report.kind,
-      holders: seen,
-      by,
-      remoteAddress,
-      at: new Date(),
-    });
+    const about = this.#entry(req);
+    const { by } = about;
+    const entry: AuditEntry = { action: 'forceUnlock', name, kind: report.kind, holders: seen, ...about };
     const release = this.#feed.source.releaseFrom(name, seen).catch(async (error: unknown) => {
       if (error instanceof UnsupportedOperationError) {
         const why =
@@ -216,11 +259,7 @@ class Routes {
     const text = released ? `released by force${who}` : `to be released by force${who}, but nobody had it`;
     this.#feed.record(name, { at: Date.now(), source: 'page', level: 'warning', text });
     const audited = await this.#audit({ ...entry, holders: takenFrom, released });
-    http.answerJson(res, 200, {
-      name,
-      released,
-      ...(!audited && { warning: 'The audit of this change has failed.' }),
-    });
+    http.answerJson(res, 200, { name, released, ...(!audited && AUDIT_FAILED) });
   }
 
   async #audit(entry: AuditEntry): Promise<boolean> {

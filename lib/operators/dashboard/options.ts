@@ -1,22 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 import type { RedissonClient } from '../../api';
 import { ConfigError } from '../../errors';
+import type { ForcedAction } from '../inspection/remedies';
 
 /** A change that a user of a page made. */
 export interface AuditEntry {
-  readonly action: 'forceUnlock';
-  /** The lock's name, as given to `getLock`. */
+  readonly action: ForcedAction;
+  /** The object's name, as given to `getLock`. */
   readonly name: string;
-  /** The lock's kind: `lock`, `fair`, `fenced` or `readWrite`. */
+  /** The kind of the object, as the inspector names it. */
   readonly kind: string;
   /**
    * The owners it was taken from, as stored in Redis: `<client id>:<thread id>`; with {@link error}, the owners it
-   * was to be taken from.
+   * was to be taken from. Empty for semaphores and latches.
    */
   readonly holders: readonly string[];
   /** Whether there was something to release; `undefined` if that is not known (`error`). */
   readonly released?: boolean;
-  /** Why it failed. The lock may or may not have been released. */
+  /** Of semaphores and latches: whether it changed anything; `undefined` if that is not known (`error`). */
+  readonly changed?: boolean;
+  /** Of `addPermits`: how many. */
+  readonly permits?: number;
+  /** Of `releasePermit`: the id of the permit. */
+  readonly permitId?: string;
+  /** Why it failed. The change may or may not have been made. */
   readonly error?: string;
   /** Who made the change, as `identify` returned it. */
   readonly by?: string;
@@ -34,7 +41,7 @@ export interface DashboardOptions {
    * @default '/'
    */
   readonly basePath?: string;
-  /** `false`: users can release locks from the page, whoever holds them. @default true */
+  /** `false`: users can release locks and permits from the page, and open latches, whoever has them. @default true */
   readonly readOnly?: boolean;
   /** The name of this Redis in the header of the page: `production`, `staging`. @default nothing */
   readonly label?: string;
@@ -66,6 +73,10 @@ export interface DashboardOptions {
   readonly secret?: string;
   /** How many pages may be open at a time; the answer to others is 503. @default 2000 */
   readonly maxStreams?: number;
+  /**
+   * Patterns of names where long waits are no trouble: the standby of a leader. As of an Inspector. @default none
+   */
+  readonly expectedWaits?: readonly string[];
   /** Watch even while no page is open, to know how long locks have been held. @default false */
   readonly watchAlways?: boolean;
 }
@@ -97,6 +108,10 @@ const RULES: Readonly<Record<keyof DashboardOptions, Rule | undefined>> = {
   secret: ['a secret of 16 characters', (value) => isText(value, 16, Infinity)],
   maxStreams: ['a positive integer as maxStreams', (value) => Number.isSafeInteger(value) && Number(value) > 0],
   watchAlways: undefined,
+  expectedWaits: [
+    "a list of patterns of names as expectedWaits, e.g. ['leader:*']",
+    (value) => Array.isArray(value) && value.every((one) => isText(one, 1, Infinity)),
+  ],
 };
 
 /** Checks the options. @returns the base path without a trailing slash @throws ConfigError */

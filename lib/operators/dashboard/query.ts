@@ -1,4 +1,5 @@
 import type { ObjectKind } from '../inspection';
+import { levelOf, LEVELS } from '../inspection/advice';
 import { ALL_KINDS } from '../../kinds/allKinds';
 import { Refusal } from './requests';
 import type { Tracked } from './rows';
@@ -82,7 +83,7 @@ const IS: Readonly<Record<Query['state'], (one: Tracked) => boolean>> = {
   all: () => true,
   held: ({ report }) => report.verdict.kind !== 'free',
   waited: ({ report }) => report.waiters > 0,
-  trouble: ({ report }) => report.verdict.kind !== 'free' && report.verdict.kind !== 'held',
+  trouble: ({ report }) => levelOf(report.verdict) !== 'well',
   free: ({ report }) => report.verdict.kind === 'free',
 };
 
@@ -90,7 +91,7 @@ const IS: Readonly<Record<Query['state'], (one: Tracked) => boolean>> = {
 const COMPARE: Readonly<Record<Query['sort'], (a: Tracked, b: Tracked) => number>> = {
   // Trouble first, then the longest waits, then the longest holds.
   trouble: (a, b) =>
-    Number(IS.trouble(b)) - Number(IS.trouble(a)) ||
+    LEVELS.indexOf(levelOf(a.report.verdict)) - LEVELS.indexOf(levelOf(b.report.verdict)) ||
     earlier(a.waitedSince, b.waitedSince) ||
     earlier(a.heldSince, b.heldSince),
   held: (a, b) => earlier(a.heldSince, b.heldSince),

@@ -3,6 +3,7 @@ import { on } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
+import type { Remedy } from '../inspection/remedies';
 
 /** Headers of an answer. */
 export type Headers = Readonly<Record<string, string>>;
@@ -238,13 +239,46 @@ export interface UnlockRequest {
   readonly holders: readonly string[] | null;
 }
 
+type Body = Readonly<Record<string, unknown>>;
+
 /** Reads a request to release a lock. @throws Refusal unless the user typed the name, and the holders are given */
-export function readUnlock({ name, confirm, holders }: Readonly<Record<string, unknown>>): UnlockRequest {
-  if (typeof name !== 'string' || name === '') throw new Refusal(400, 'Send the name of the lock as name.');
-  if (confirm !== name) throw new Refusal(400, 'Type the name of the lock: confirm must be equal to name.');
+export function readUnlock(body: Body): UnlockRequest {
+  const { holders } = body;
+  const name = readName(body);
   const isList = Array.isArray(holders) && holders.every((one) => typeof one === 'string');
   // JSON omits `undefined`: a client that has lost its list must not release another holder's lock.
   if (holders !== null && !isList)
     throw new Refusal(400, 'Send the owners that you have seen as holders; null: whoever has it now.');
   return { name, holders };
+}
+
+/** Reads a request about permits or a latch. @throws Refusal unless the user typed the name, and says what to do */
+export function readRemedy(body: Body): { readonly name: string; readonly remedy: Remedy } {
+  const { action, permits, permitId } = body;
+  const name = readName(body);
+  switch (action) {
+    case 'addPermits':
+      if (!Number.isInteger(permits) || Number(permits) < 1 || Number(permits) > MAX_PERMITS) {
+        throw new Refusal(400, `Send how many permits to add, from 1 to ${MAX_PERMITS}, as permits.`);
+      }
+      return { name, remedy: { action, permits: Number(permits) } };
+    case 'releasePermit':
+      if (typeof permitId !== 'string' || !/^[\da-f]{32}$/.test(permitId)) {
+        throw new Refusal(400, 'Send the id of the permit, 32 hex characters, as permitId.');
+      }
+      return { name, remedy: { action, id: permitId } };
+    case 'openLatch':
+      return { name, remedy: { action } };
+    default:
+      throw new Refusal(400, 'action must be one of addPermits, releasePermit, openLatch');
+  }
+}
+
+/** The largest number of permits in Java. */
+const MAX_PERMITS = 2 ** 31 - 1;
+
+function readName({ name, confirm }: Body): string {
+  if (typeof name !== 'string' || name === '') throw new Refusal(400, 'Send the name of the lock as name.');
+  if (confirm !== name) throw new Refusal(400, 'Type the name of the lock: confirm must be equal to name.');
+  return name;
 }

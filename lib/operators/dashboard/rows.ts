@@ -8,6 +8,7 @@ import {
   type WaiterReport,
   type WaitingProcess,
 } from '../inspection';
+import { forcedActionsOf } from '../inspection/remedies';
 import type { HolderView, LockDetail, LockEvent, LockRow, OwnerView, QueuedView } from './wire';
 
 /** How many holders a row of the list shows. */
@@ -65,7 +66,7 @@ export function track({ report, at }: Fresh, before: Tracked | undefined, exactS
     waitedSince:
       report.waiters === 0
         ? undefined
-        : steady(report.waiting?.[0]?.since ?? before?.waitedSince ?? at, before?.waitedSince),
+        : steady(report.waitedSince ?? report.waiting?.[0]?.since ?? before?.waitedSince ?? at, before?.waitedSince),
   };
 }
 
@@ -180,6 +181,7 @@ export function detailOf(tracked: Tracked, events: readonly LockEvent[]): LockDe
       waitsFor: shownName(link.waitsFor),
     })),
     permits: permits?.slice(0, DETAIL_PERMITS).map(({ id, remainingMs }) => ({ id, endsAt: endOf(remainingMs, at) })),
+    actions: forcedActionsOf(report.kind),
     channels: channels.slice(0, MAX_CHANNELS).map((one) => ({ ...one, name: one.name.slice(0, MAX_NAME) })),
     events,
   });
@@ -217,7 +219,7 @@ function endOf(remainingMs: number | null, at: number): number | null {
 }
 
 function ownerView({ owner, clientId, threadId, client, process }: OwnerReport, at: number): OwnerView {
-  const { connectedForMs, ...rest } = process;
+  const { connectedForMs, watchdogIdleMs: _idle, ...rest } = process;
   return {
     owner: owner.slice(0, MAX_NAME),
     clientId,

@@ -1,11 +1,20 @@
-import type { CircleLink, HolderReport, ObjectReport, OwnerReport, ProcessReport, Verdict } from '../inspection';
+import type { ForcedAction } from '../inspection/remedies';
+import type {
+  CircleLink,
+  HolderReport,
+  LossReport,
+  ObjectReport,
+  OwnerReport,
+  ProcessReport,
+  Verdict,
+} from '../inspection';
 
 // Messages of the page and the JSON API. Times are ms since 1970 by the clock of the process that serves the page.
 // Each message has that clock's `now`, so that a page with a wrong clock shows the right times.
 
 /** A holder of a lock, or a waiter in a queue. */
 export interface OwnerView extends Omit<OwnerReport, 'process'> {
-  readonly process: Omit<ProcessReport, 'connectedForMs'> & { readonly connectedSince?: number };
+  readonly process: Omit<ProcessReport, 'connectedForMs' | 'watchdogIdleMs'> & { readonly connectedSince?: number };
 }
 
 /** A holder of a lock. */
@@ -72,18 +81,10 @@ export interface LockDetail extends LockRow, Pick<ObjectReport, 'key' | 'waiting
   /** Who waits for whom, in a dead-lock. */
   readonly circle?: readonly CircleLink[];
   readonly permits?: readonly PermitView[];
+  /** What can be done about it by force. */
+  readonly actions: readonly ForcedAction[];
   /** The newest first. */
   readonly events: readonly LockEvent[];
-}
-
-/** Locks that a restart or a failover has lost. */
-export interface LossView {
-  /** When Redis came back. */
-  readonly at: number;
-  /** How many held locks are gone. */
-  readonly locks: number;
-  /** The names of some of them. */
-  readonly names: readonly string[];
 }
 
 /** Which Redis a page shows. */
@@ -102,15 +103,15 @@ export interface TargetView {
 
 /** The health of Redis. */
 export interface HealthView {
-  /** `silent`: the connection is open, but Redis does not reply. */
-  readonly state: 'ok' | 'connecting' | 'down' | 'silent' | 'slow' | 'denied' | 'error' | 'closed';
+  /** `silent`: the connection is open, but Redis does not reply; `refused`: it replies, but refuses every lock. */
+  readonly state: 'ok' | 'connecting' | 'down' | 'silent' | 'slow' | 'refused' | 'denied' | 'error' | 'closed';
   /** A message for the user; empty when all is well. */
   readonly message: string;
   readonly since: number;
   /** Round trip of the last PING, in ms. */
   readonly pingMs?: number;
   /** What the last restart or failover has lost; shown for a while. */
-  readonly lost?: LossView;
+  readonly lost?: LossReport;
 }
 
 /** How many locks there are, whatever the search. */

@@ -1,6 +1,7 @@
 import type { Settings } from '../../config/Settings';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { CommandError } from '../../errors';
+import { fieldsOf } from '../inspection/servers';
 
 /** The reply of a server, or the reason why it gave no value. */
 export type Answer<T> = { readonly value: T } | { readonly refusal: string };
@@ -126,10 +127,6 @@ async function askForClock(ask: ServerFacts['ask']): Promise<ServerFacts['clock'
     if (best === undefined || blurMs < best.blurMs) best = { aheadMs, blurMs };
   }
   return { value: best! };
-}
-
-function fieldsOf(text: string): ReadonlyMap<string, string> {
-  return new Map([...text.matchAll(/^([^#:\r\n]+):(.*?)\r?$/gm)].map(([, name, value]) => [name!, value!]));
 }
 
 /** CONFIG GET returns pairs, or an object if ioredis knows the command. */

@@ -13,7 +13,8 @@ import { CHECKS } from './serverChecks';
 
 export type { FindingStatus } from './findings';
 // For the command line, which loads the library from its entry points only.
-export { adviceOf, RUNBOOK } from '../inspection/advice';
+export { adviceOf, levelOf, LEVELS, lossText, RUNBOOK, runbookOf } from '../inspection/advice';
+export { applyRemedy, type Remedy } from '../inspection/remedies';
 export { readableTime } from '../../util/readableTime';
 export { given, groupBy } from '../../util/collections';
 export { inTime } from '../../util/timing';

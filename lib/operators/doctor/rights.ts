@@ -1,5 +1,5 @@
 import { mapName } from '../../config/validateName';
-import { ALL_KINDS, scriptsOf } from '../../kinds/allKinds';
+import { ALL_KINDS, commandsOf, scriptsOf } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
 import { type Diagnosis, error, ok, type ServerCheck, unknown, warning } from './findings';
 import type { Patient, ServerFacts } from './facts';
@@ -41,11 +41,14 @@ export function blockOf({ rights, report }: Kind): string {
 function needsOf(kinds: readonly Kind[]): NeededRights {
   const scripts = kinds.flatMap(scriptsOf);
   const roles = new Set(scripts.flatMap(({ realKeys }) => realKeys));
-  const called = scripts.flatMap(({ lua }) =>
-    [...lua.matchAll(/redis\.p?call\(\s*'([a-z]+)'/g)].map(([, name]) => name!),
-  );
   const tells = kinds.some(({ channelOf }) => channelOf !== undefined);
-  const commands = ['eval', 'evalsha', ...called, ...kinds.flatMap((kind) => kind.commands), ...(tells ? PUBSUB : [])];
+  const commands = [
+    'eval',
+    'evalsha',
+    ...commandsOf(...kinds),
+    ...kinds.flatMap((kind) => kind.commands),
+    ...(tells ? PUBSUB : []),
+  ];
   const places = (of: (kind: Kind) => readonly string[]): readonly string[] => [...new Set(kinds.flatMap(of))];
   return {
     commands: [...new Set(commands)].sort(),

@@ -4,6 +4,7 @@ import { CommandError, NoSyncedReplicasError } from '../../errors';
 import { LOCK, UNLOCK_MESSAGE, acquireLock, releaseLock } from '../../kinds/reentrant';
 import { PUBLISH_COMMAND } from '../../scripts/Script';
 import { slotOf } from '../../util/names';
+import { REFUSALS } from '../inspection/refusals';
 import { infoOf, settingOf, textOf } from './facts';
 import { error, ok, type ServerCheck, unknown, warning } from './findings';
 import { rights, RULES_ADVICE } from './rights';
@@ -19,7 +20,7 @@ const OLDEST = 5;
 /** A replica that is silent for longer is frozen or cut off, in s: the default of Redis for min-replicas-max-lag. */
 const MAX_LAG_S = 10;
 /** The advice for replicas that are missing, frozen or cut off. */
-const GOOD_REPLICAS = 'start the replicas that are missing or frozen, or lower min-replicas-to-write';
+const GOOD_REPLICAS = REFUSALS['NOREPLICAS']!.advice;
 
 const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server yourself';
 const NO_CONFIG = 'allow this user CONFIG GET, or ask whoever runs the server';
@@ -245,18 +246,6 @@ const timeouts: ServerCheck = {
 /** Lease of the trial lock, in ms: if we die before its release, it is gone soon. */
 const LEASE_MS = 5_000;
 
-/** The advice for a server that answers with an error, by its error code. */
-const ADVICE: Readonly<Record<string, string>> = {
-  NOREPLICAS: GOOD_REPLICAS,
-  READONLY: 'connect to the master: this is a replica',
-  OOM: 'make room: locks are refused with OOM',
-  MISCONF: 'look at its log and its disk: it refuses writes until it can save',
-  CLUSTERDOWN: 'look at CLUSTER NODES: slots have no master that works; start the nodes that do not answer',
-  LOADING: 'wait until it has loaded its data',
-  MASTERDOWN: 'connect to the master, or bring it back',
-  BUSY: 'a script runs too long: SCRIPT KILL, or wait',
-};
-
 /** Takes a lock of its own and releases it. */
 const lock: ServerCheck = {
   why: 'Whatever else is well: a server that refuses this gives no lock to anybody.',
@@ -287,7 +276,10 @@ const lock: ServerCheck = {
         const advice = name === undefined ? 'try with a name of yours: ioredisson doctor <name>' : '';
         return unknown(`not tried, this user may not: ${text}`, advice);
       }
-      return error(`every lock is refused: ${text}`, ADVICE[failure.reply] ?? 'look at the log of the server');
+      return error(
+        `every lock is refused: ${text}`,
+        REFUSALS[failure.reply]?.advice ?? 'look at the log of the server',
+      );
     }
   },
 };

@@ -9,11 +9,8 @@ import {
   PAGE_SIZE,
   type Question,
 } from '../../introspection/wire';
-import { addTo, chunks } from '../../util/collections';
 import { settledWithin } from '../../util/timing';
-import { hasPermits, type ObjectDraft } from './describe';
 import { readAnswer } from './readAnswer';
-import { type RedisView, unlessRefused } from './RedisView';
 
 /**
  * A client that has not answered after this many steps of this length (ms) is silent: frozen, or its event loop is
@@ -21,25 +18,8 @@ import { type RedisView, unlessRefused } from './RedisView';
  */
 const ANSWER_STEPS = 10;
 const STEP_MS = 100;
-/** At most this many clients are asked in one survey. */
-const MAX_ASKED = 1_000;
-/** At most this many questions per client in one survey, each about up to {@link PAGE_SIZE} keys. */
-const MAX_QUESTIONS = 10;
-
-/** The answers of several clients. */
-export interface Survey {
-  readonly answers: readonly ClientAnswer[];
-  /** The ids of all clients that listen for questions. */
-  readonly listening: ReadonlySet<string>;
-  /**
-   * Clients that listen, but twice did not answer within a second. By client id: when they were asked the first
-   * question that they did not answer, in ms since 1970.
-   */
-  readonly silent: ReadonlyMap<string, number>;
-}
-
 /** The result of a question. `unheard`: the client does not listen; `silent`: it listens, but was late. */
-type Reply = Answer | 'unheard' | 'silent';
+export type Reply = Answer | 'unheard' | 'silent';
 
 /**
  * Asks clients what they hold and who waits.
@@ -51,8 +31,6 @@ export class Asker {
   readonly #channel = answerChannel(randomUUID());
   /** Open questions, by question id. */
   readonly #asked = new Map<string, { readonly clientId: string; readonly reply: DeferredPromise<Reply> }>();
-  /** The silent clients of the last survey. */
-  #silent: ReadonlyMap<string, number> = new Map();
   #listening: Promise<void> | undefined;
 
   /** @param connections - their subscriber is used by this object only */
@@ -74,15 +52,15 @@ export class Asker {
    * @returns its answer with the holds of all pages, or why it did not answer
    * @throws CommandError if the inspector's user may not publish or subscribe there; errors of the connection
    */
-  async ask(clientId: string, limit: number): Promise<ClientAnswer | 'unheard' | 'silent'> {
-    const first = await this.#ask(clientId, {});
+  async askAll(clientId: string, limit: number): Promise<ClientAnswer | 'unheard' | 'silent'> {
+    const first = await this.ask(clientId, {});
     if (typeof first === 'string') return first;
     const { id: _id, ...answer } = first;
     const holds = [...answer.holds];
     let page: Answer = first;
     // Stop at a page that is not full: a client with a wrong total must not be asked for ever.
     while (holds.length < Math.min(limit, page.total.holds) && page.holds.length === PAGE_SIZE) {
-      const next = await this.#ask(clientId, { from: holds.length });
+      const next = await this.ask(clientId, { from: holds.length });
       if (typeof next === 'string') break;
       page = next;
       holds.push(...next.holds);
@@ -91,46 +69,11 @@ export class Asker {
   }
 
   /**
-   * Asks every client that has held or waited for something for some seconds. Holders of the objects come first.
-   * @param objects - report only holds of these. Redis does not store who has permits: every client may have some
-   * @returns `undefined` if the inspector's user may not ask
+   * Asks one question.
+   * @param what - report only holds of these keys; skip so many holds
+   * @throws as {@link askAll}
    */
-  survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
-    return unlessRefused(this.#survey(redis, objects), undefined);
-  }
-
-  async #survey(redis: RedisView, objects: readonly ObjectDraft[]): Promise<Survey | undefined> {
-    const listening = await redis.listeningClients();
-    const ofAny = objects.filter(({ kind }) => hasPermits(kind)).map(({ key }) => key);
-    const keysOf = new Map<string, string[]>();
-    for (const { key, kind, holders } of objects) {
-      if (hasPermits(kind)) continue;
-      for (const clientId of new Set(holders.map((one) => one.clientId))) addTo(keysOf, clientId, key);
-    }
-    const holdersFirst = [...listening].sort((a, b) => Number(keysOf.has(b)) - Number(keysOf.has(a)));
-    const answers: ClientAnswer[] = [];
-    const silent = new Map<string, number>();
-    await Promise.all(
-      holdersFirst.slice(0, MAX_ASKED).map(async (clientId) => {
-        const askedAt = Date.now();
-        const questions = chunks([...(keysOf.get(clientId) ?? []), ...ofAny], PAGE_SIZE).slice(0, MAX_QUESTIONS);
-        // A client with none of the keys is asked, too: it reports who waits.
-        for (const keys of questions.length === 0 ? [[]] : questions) {
-          // A verdict depends on this: ask again, in case the client is only short of CPU.
-          const first = await this.#ask(clientId, { keys });
-          const reply = first === 'silent' ? await this.#ask(clientId, { keys }) : first;
-          if (reply === 'silent') silent.set(clientId, this.#silent.get(clientId) ?? askedAt);
-          if (typeof reply === 'string') return;
-          // Every answer of a client repeats its waits: keep them once.
-          answers.push(answers.some((one) => one.clientId === clientId) ? { ...reply, waits: [] } : reply);
-        }
-      }),
-    );
-    this.#silent = silent;
-    return { answers, listening: new Set(listening), silent };
-  }
-
-  async #ask(clientId: string, what: Pick<Question, 'keys' | 'from'>): Promise<Reply> {
+  async ask(clientId: string, what: Pick<Question, 'keys' | 'from'>): Promise<Reply> {
     await (this.#listening ??= this.#listen());
     // A random id: a client that was asked another question cannot guess it.
     const id = randomUUID();

@@ -2,27 +2,31 @@ import type { RedissonClient } from '../../api';
 import type { Config } from '../../config/builder/Config';
 import type { RedissonOptions } from '../../config/RedissonOptions';
 import { resolveConfig } from '../../config/builder/resolveConfig';
-import { checkOptionNames, FORCE_UNLOCK_OPTIONS, WATCH_OPTIONS } from '../../config/optionNames';
+import { checkOptionNames, FORCE_UNLOCK_OPTIONS, INSPECTOR_OPTIONS, WATCH_OPTIONS } from '../../config/optionNames';
 import type { Settings } from '../../config/Settings';
 import { isInMemory } from '../../config/serverIdentity';
 import { validateName } from '../../config/validateName';
 import { connect } from '../../connection/connect';
 import { ConfigError, ShutdownError } from '../../errors';
 import type { ClientAnswer } from '../../introspection/wire';
-import { chunks } from '../../util/collections';
+import { chunks, given } from '../../util/collections';
+import { anyGlobTest } from '../../util/glob';
 import { connectionName } from '../../util/connectionName';
 import { laterTurn } from '../../util/timing';
 import { forceUnlock, type ForcedUnlock } from './forceUnlock';
+import { Answers } from './Answers';
 import { Asker } from './Asker';
 import { hasPermits, type ObjectDraft } from './describe';
+import { judge, waitedSinceOf } from './judge';
 import { ObjectReader } from './ObjectReader';
 import { aged, identify, type Identified } from './owners';
 import { Processes } from './Processes';
 import { RedisView } from './RedisView';
-import type { ObjectReport, WatchListener, WatchOptions } from './reports';
-import { historyOf, type LastSeen } from './sightings';
+import { refusalText } from './refusals';
+import type { HealthReport, ObjectReport, WatchListener, WatchOptions } from './reports';
+import { readServers, runsOf, type Servers } from './servers';
+import { Sightings } from './sightings';
 import { describe } from '../../util/describe';
-import { verdictOf } from './verdict';
 import { type Look, Watch } from './Watch';
 import { WhoWaits } from './whoWaits';
 
@@ -39,6 +43,15 @@ export interface AskOptions {
   readonly limit?: number;
 }
 
+/** Options of an Inspector. */
+export interface InspectorOptions {
+  /**
+   * Patterns of names, in the syntax of SCAN: `leader:*`. Whoever waits long for these is no trouble: the standby of a
+   * leader. They are `held` instead of `stuck`. @default none
+   */
+  readonly expectedWaits?: readonly string[];
+}
+
 /** The answer of a client, or why it did not answer. */
 export type AskResult =
   | ({ readonly answered: true } & ClientAnswer)
@@ -53,14 +66,16 @@ export type AskResult =
 const MIN_INTERVAL_MS = 50;
 /** Reports made per turn of the event loop. */
 const REPORTS_PER_TURN = 500;
-/** Reuse the answers of clients for this long, in ms: `watch` scans more often. */
-const ANSWERS_SERVE_MS = 5_000;
+/** Reuse what a server has said of itself for this long, in ms. */
+const HEALTH_SERVES_MS = 1_000;
+/** For a single scan: nothing is compared. */
+const NO_SERVERS: Servers = { all: [], refusal: undefined };
 /** Default of {@link AskOptions.limit}. */
 const MAX_HOLDS = 1_000;
 /** The fields of a report in the order of the interface: `--json` prints them in this order. */
 const FIELDS = [
-  ...['name', 'key', 'kind', 'mode', 'ttlMs', 'verdict', 'heldSince', 'holders', 'waiters', 'waiting'],
-  ...['queue', 'token', 'value', 'acquired', 'permits', 'channels'],
+  ...['name', 'key', 'kind', 'mode', 'ttlMs', 'verdict', 'heldSince', 'holders', 'waiters', 'waitedSince'],
+  ...['waiting', 'queue', 'token', 'value', 'acquired', 'permits', 'channels'],
 ];
 
 /**
@@ -74,18 +89,26 @@ const FIELDS = [
  */
 export class Inspector {
   readonly #settings: Settings;
-  readonly #watch = new Watch((before, limit) => this.#look(undefined, limit, before));
+  readonly #watch = new Watch({
+    scan: (sightings, limit) => this.#look(undefined, limit, sightings),
+    health: () => this.health(),
+    lost: (lost) => (this.#lost = lost),
+  });
+  /** Whether waits for a name are expected. */
+  readonly #expects: (name: string) => boolean;
   #opened: ReturnType<typeof open> | undefined;
   #closed = false;
-  /** The last answers about all objects, for the scans of `watch`. */
-  #aboutAll: { readonly at: number; readonly answers: Promise<WhoWaits | undefined> } | undefined;
+  #lost: HealthReport['lost'];
+  #lastServers: { readonly servers: Servers; readonly at: number } | undefined;
 
   /**
    * Inspects the Redis that a client is connected to, as the same user.
    * @param redisson - a client of `Redisson.create`; only its settings are used
-   * @throws ConfigError for anything else
+   * @throws ConfigError for anything else, and for options that are unknown or wrong
    */
-  constructor(redisson: Pick<RedissonClient, 'getConfig'>) {
+  constructor(redisson: Pick<RedissonClient, 'getConfig'>, options: InspectorOptions = {}) {
+    checkOptionNames(options, INSPECTOR_OPTIONS);
+    this.#expects = checkPatterns(options.expectedWaits);
     const settings = (redisson as Partial<RedissonClient> | undefined)?.getConfig?.();
     if (settings?.topology === undefined || isInMemory(settings.topology)) {
       throw new ConfigError(
@@ -97,9 +120,9 @@ export class Inspector {
   }
 
   /** An inspector without a client. @param config - as for `Redisson.create` @throws ConfigError */
-  static open(config?: string | URL | Config | RedissonOptions): Inspector {
+  static open(config?: string | URL | Config | RedissonOptions, options?: InspectorOptions): Inspector {
     const settings = resolveConfig(config);
-    return new Inspector({ getConfig: () => settings });
+    return new Inspector({ getConfig: () => settings }, options);
   }
 
   /** Ends `watch` and closes the connections. Pending calls reject with ShutdownError. Idempotent. Never rejects. */
@@ -127,7 +150,7 @@ export class Inspector {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new RangeError(`limit must be a positive integer, got ${describe(limit)}`);
     }
-    const answer = await this.#open().asker.ask(clientId, limit);
+    const answer = await this.#open().asker.askAll(clientId, limit);
     return typeof answer === 'string' ? { answered: false, because: answer } : { answered: true, ...answer };
   }
 
@@ -159,12 +182,46 @@ export class Inspector {
    * @throws CommandError, ShutdownError if Redis refuses the command, or the inspector is closed
    */
   async *pages(pattern?: string): AsyncGenerator<InspectionPage, never> {
-    const { reader } = this.#open();
+    const { reader, executor } = this.#open();
     const pages = reader.pages(pattern);
-    for (;;) {
-      const { found, last } = (await pages.next()).value;
-      yield { reports: await this.#complete(found), last };
+    const sightings = new Sightings();
+    const reports = new Map<string, ObjectReport>();
+    const addresses = new Map<string, string>();
+    for (let patience: Patience = 'all'; ;) {
+      const { found, last, address } = (await pages.next()).value;
+      const page = await this.#complete(found, sightings, patience);
+      for (const report of page) {
+        reports.set(report.key, report);
+        addresses.set(report.key, address);
+      }
+      if (last) {
+        const servers = await this.#servers();
+        const scan = { reports: [...reports.values()], addresses: new Map(addresses), servers };
+        const seen = sightings.saw({ ...scan, connection: executor.connectionNumber }, Date.now());
+        this.#lost = seen?.lost ?? this.#lost;
+        reports.clear();
+        addresses.clear();
+        patience = 'brief';
+      }
+      yield { reports: page, last };
     }
+  }
+
+  /**
+   * How Redis is for locks: whether it answers, but refuses them. Takes no lock and changes nothing.
+   *
+   * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
+   * @throws ShutdownError if the inspector is closed
+   */
+  async health(): Promise<HealthReport> {
+    const { refusal } = await this.#servers(HEALTH_SERVES_MS);
+    const { reader } = this.#open();
+    const { hidden } = reader;
+    const denied =
+      hidden === 0 || reader.readable > 0
+        ? undefined
+        : `This user may read none of the ${hidden} keys that there are, so no lock is shown: see "Operators" in docs/security.md.`;
+    return given({ refuses: refusal === undefined ? undefined : refusalText(refusal), denied, lost: this.#lost });
   }
 
   /**
@@ -243,11 +300,22 @@ export class Inspector {
   /**
    * Identifies the server processes, as one text. It changes after a restart or a failover. Empty if INFO is refused.
    *
+   * @deprecated `watch` tells what a restart or a failover has lost: see {@link HealthEvent}
    * @throws ConnectionError, CommandTimeoutError if Redis does not reply. Safe to repeat
    * @throws ShutdownError if the inspector is closed
    */
-  serverRuns(): Promise<string> {
-    return this.#open().redis.runs();
+  async serverRuns(): Promise<string> {
+    return runsOf(await this.#servers());
+  }
+
+  /** @param serves - the age up to which the last reply is reused, in ms. @default a new one */
+  async #servers(serves = -1): Promise<Servers> {
+    const { redis, reader } = this.#open();
+    const last = this.#lastServers;
+    if (last !== undefined && performance.now() - last.at <= serves) return last.servers;
+    const servers = await readServers(redis, reader.someKey);
+    this.#lastServers = { servers, at: performance.now() };
+    return servers;
   }
 
   #open(): ReturnType<typeof open> {
@@ -255,73 +323,96 @@ export class Inspector {
     return (this.#opened ??= open(this.#settings));
   }
 
-  /** Scans all objects, at most `limit` of them. */
-  async #look(pattern: string | undefined, limit: number, before?: LastSeen): Promise<Look> {
+  /** Scans all objects, at most `limit` of them. @param sightings - of `watch` */
+  async #look(pattern: string | undefined, limit: number, sightings?: Sightings): Promise<Look> {
+    const startedAt = performance.now();
+    const { reader, executor } = this.#open();
     const drafts = new Map<string, ObjectDraft>();
+    const addresses = new Map<string, string>();
     let truncated = false;
-    for await (const { found, last } of this.#open().reader.pages(pattern)) {
+    for await (const { found, last, address } of reader.pages(pattern)) {
       for (const draft of found) {
-        if (drafts.size < limit || drafts.has(draft.key)) drafts.set(draft.key, draft);
-        else truncated = true;
+        if (drafts.size < limit || drafts.has(draft.key)) {
+          drafts.set(draft.key, draft);
+          addresses.set(draft.key, address);
+        } else truncated = true;
       }
       if (last || truncated) break;
     }
-    return { reports: await this.#complete([...drafts.values()], before), truncated };
+    const servers = sightings === undefined ? NO_SERVERS : await this.#servers();
+    const tookMs = performance.now() - startedAt;
+    const connection = executor.connectionNumber;
+    const reports = await this.#complete([...drafts.values()], sightings, sightings && 'brief');
+    return { reports, truncated, addresses, servers, connection, tookMs };
   }
 
-  /** Adds the processes of the owners, and the verdicts. */
-  async #complete(drafts: readonly ObjectDraft[], before?: LastSeen): Promise<readonly ObjectReport[]> {
+  /**
+   * Adds the processes of the owners, and the verdicts.
+   * @param sightings - of a series of scans. @default what `watch` has seen
+   */
+  async #complete(
+    drafts: readonly ObjectDraft[],
+    sightings?: Sightings,
+    patience: Patience = 'anew',
+  ): Promise<readonly ObjectReport[]> {
     const { reader, processes } = this.#open();
     const owners = drafts.flatMap(({ holders, queue = [] }) => [...holders, ...queue]);
     const [whoWaits, processOf] = await Promise.all([
-      this.#ask(drafts, before !== undefined),
+      this.#ask(drafts, patience),
       processes.lookUp(owners, performance.now()),
     ]);
     const reports: ObjectReport[] = [];
     for (const batch of chunks(drafts, REPORTS_PER_TURN)) {
-      for (const one of await identify(batch, processOf, reader)) reports.push(this.#judge(one, before, whoWaits));
+      const judged = await identify(batch, processOf, reader);
+      for (const one of judged) {
+        const watched = sightings ?? (this.#watch.sightings.last.has(one.key) ? this.#watch.sightings : undefined);
+        reports.push(this.#judge(one, watched, whoWaits));
+      }
       await laterTurn();
     }
     return reports;
   }
 
-  /**
-   * Asks the clients if one of the objects has waiters, or if there is only one object.
-   * @param isWatch - whether these are all objects, so that recent answers about all may be reused
-   */
-  async #ask(drafts: readonly ObjectDraft[], isWatch: boolean): Promise<WhoWaits | undefined> {
-    const { asker, redis } = this.#open();
+  /** Asks the clients if one of the objects has waiters, or if there is only one object. */
+  async #ask(drafts: readonly ObjectDraft[], patience: Patience): Promise<WhoWaits | undefined> {
+    const { answers } = this.#open();
     const asked = drafts.filter(
       ({ kind, holders, waiters }) => waiters > 0 || (drafts.length === 1 && (holders.length > 0 || hasPermits(kind))),
     );
     if (asked.length === 0) return undefined;
-    const now = performance.now();
-    if (isWatch && this.#aboutAll !== undefined && now - this.#aboutAll.at <= ANSWERS_SERVE_MS) {
-      return this.#aboutAll.answers;
-    }
-    const answers = asker.survey(redis, asked).then((found) => found && new WhoWaits(found));
-    // Answers about one object know nothing of the others: `watch` must not take them for answers about all.
-    if (isWatch) this.#aboutAll = { at: now, answers };
-    answers.catch(() => (this.#aboutAll = undefined));
-    return answers;
+    const survey = await answers.survey(asked, patience);
+    return survey && new WhoWaits(survey);
   }
 
-  /** @param before - the last scan of `watch`; `undefined` for other calls */
-  #judge(draft: Identified, before: LastSeen | undefined, whoWaits: WhoWaits | undefined): ObjectReport {
+  /** @param sightings - what earlier scans have seen, if there were any */
+  #judge(draft: Identified, sightings: Sightings | undefined, whoWaits: WhoWaits | undefined): ObjectReport {
     const now = Date.now();
     const answered = { ...draft, ...whoWaits?.about(draft) };
     const report = { ...answered, ttlMs: aged(draft.ttlMs, now - draft.readAt) };
-    const watched = before && historyOf(before.get(draft.key), report, now);
-    const byData = verdictOf(report, { now, renewedTo: watched?.renewedTo });
-    const verdict = whoWaits?.verdictOf(report, byData, watched) ?? byData;
+    const watched = sightings?.historyOf(report, now);
+    const verdict = judge(report, { now, watched, whoWaits, isExpected: this.#expects(report.name) });
     const told = report.holders.flatMap(({ hold }) => hold?.since ?? []);
     const heldSince = told.length > 0 ? Math.min(...told) : watched?.heldSince;
-    const all: Partial<Record<string, unknown>> = { ...report, verdict, heldSince };
+    const waitedSince = report.waiters === 0 ? undefined : waitedSinceOf(report, watched);
+    const all: Partial<Record<string, unknown>> = { ...report, verdict, heldSince, waitedSince };
     return Object.fromEntries(
       FIELDS.flatMap((field) => (all[field] === undefined ? [] : [[field, all[field]]])),
     ) as unknown as ObjectReport;
   }
 }
+
+/** @returns a test of names @throws ConfigError unless it is a list of patterns */
+function checkPatterns(patterns: readonly string[] = []): (name: string) => boolean {
+  if (!Array.isArray(patterns) || !patterns.every((one) => typeof one === 'string' && one !== '')) {
+    throw new ConfigError(
+      `expectedWaits must be a list of patterns of names like 'leader:*', got ${describe(patterns)}`,
+    );
+  }
+  return anyGlobTest(patterns);
+}
+
+/** As of `Answers.survey`. */
+type Patience = Parameters<Answers['survey']>[1];
 
 /** Connects, and creates the readers. */
 function open(settings: Settings) {
@@ -329,7 +420,8 @@ function open(settings: Settings) {
   const { executor } = connections;
   const redis = new RedisView(executor);
   const reader = new ObjectReader(redis, settings.nameMapper);
-  return { executor, redis, reader, processes: new Processes(redis), asker: new Asker(connections) };
+  const asker = new Asker(connections);
+  return { executor, redis, reader, processes: new Processes(redis), asker, answers: new Answers(asker, redis) };
 }
 
 /** @throws TypeError unless it is a list of strings */

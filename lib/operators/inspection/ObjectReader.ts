@@ -1,11 +1,11 @@
 import { mapName, unmapName } from '../../config/validateName';
 import type { NameMapper } from '../../config/NameMapper';
 import { chunks } from '../../util/collections';
+import { globTest, scanFilter } from '../../util/glob';
 import { callUserCode } from '../../util/userCode';
 import { describeLock, describeNumber, type Found, type ObjectDraft, permitReports } from './describe';
 import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import type { Kind } from '../../kinds/Kind';
-import { globTest, scanFilter } from './glob';
 import { peek } from './peek';
 import type { KeyReader, Page, RedisView } from './RedisView';
 
@@ -29,6 +29,12 @@ const READ_HOLD = /:rwlock_timeout:\d+$/s;
 export class ObjectReader {
   readonly #redis: RedisView;
   readonly #mapper: NameMapper;
+  /** Keys of the last scan that our user may not read, and those that it may. */
+  #counts = { hidden: 0, readable: 0 };
+  /** The same, so far, of the scan under way. */
+  #counting = { hidden: 0, readable: 0 };
+  /** The key of a lock that was held; `undefined`: none was seen. */
+  someKey: string | undefined;
 
   constructor(redis: RedisView, mapper: NameMapper) {
     this.#redis = redis;
@@ -43,14 +49,29 @@ export class ObjectReader {
     const matches = pattern === undefined ? () => true : globTest(pattern);
     // The other keys of a lock contain its name.
     const scan = this.#redis.pages(pattern === undefined ? undefined : scanFilter(pattern));
+    this.#counting = { hidden: 0, readable: 0 };
     for (;;) {
-      const { found: keys, last } = (await scan.next()).value;
+      const { found: keys, last, address } = (await scan.next()).value;
       const read = await inBatches(keys, async (batch) => {
         const peeked = await peek(this.#redis, batch);
         return this.#readAll(peeked, await this.#candidates(peeked, batch));
       });
-      yield { found: read.filter(({ kind, name }) => kind !== 'number' && matches(name)), last };
+      if (last) {
+        this.#counts = this.#counting;
+        this.#counting = { hidden: 0, readable: 0 };
+      }
+      yield { found: read.filter(({ kind, name }) => kind !== 'number' && matches(name)), address, last };
     }
+  }
+
+  /** How many keys of the last scan our user may not read. */
+  get hidden(): number {
+    return this.#counts.hidden;
+  }
+
+  /** How many keys of the last scan our user may read. */
+  get readable(): number {
+    return this.#counts.readable;
   }
 
   /** One object, as fully as possible. @param name - valid */
@@ -94,6 +115,7 @@ export class ObjectReader {
     const parts: Promise<readonly [key: string, type: string]>[] = [];
     for (const [i, key] of keys.entries()) {
       const type = types[i]!;
+      this.#counting[type === 'hidden' ? 'hidden' : 'readable']++;
       if ((type === 'hash' || type === 'string') && !isPart(key)) found.set(key, type);
       const around = type === 'list' ? QUEUE.exec(key) : type === 'zset' ? PERMITS.exec(key) : null;
       if (around !== null) parts.push(this.#owner(around[1]!, type === 'list' ? 'hash' : 'string'));
@@ -125,7 +147,9 @@ export class ObjectReader {
     const subscribers = await this.#redis.subscribers(found.flatMap(({ channelNames }) => channelNames));
     return found.map(({ key, channelNames, heard }) => {
       const channels = channelNames.map((name) => ({ name, subscribers: subscribers?.get(name) ?? 0 }));
-      return { name: unmapName(key, this.#mapper), key, ...heard(channels, subscribers !== undefined), readAt };
+      const draft = { name: unmapName(key, this.#mapper), key, ...heard(channels, subscribers !== undefined), readAt };
+      if (draft.holders.length > 0) this.someKey = key;
+      return draft;
     });
   }
 }

@@ -17,7 +17,7 @@ const LINES_PER_TURN = 2_000;
 const MAX_REMEMBERED = 20_000;
 
 /** The name of a connection of this package: client id, host name, process id. The watchdog thread has one, too. */
-const NAME = /^ioredisson:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+):(\d{1,10})(?::watchdog)?$/;
+const NAME = /^ioredisson:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+):(\d{1,10})(:watchdog)?$/;
 /** Connections that cannot belong to an owner: other connections of this package, and those to sentinels. */
 const NO_OWNER = /^ioredisson:|^sentinel-[0-9a-f]{8}-(?:cmd|pubsub)$/;
 
@@ -43,6 +43,8 @@ interface Seen {
   readonly ageMs: number;
   /** Whether connections of another process claim the same client id. */
   readonly ambiguous: boolean;
+  /** How long its watchdog thread has sent nothing, in ms; `undefined`: it has none. */
+  readonly threadIdleMs: number | undefined;
 }
 
 /** The clients that were connected at one moment. */
@@ -115,9 +117,9 @@ export class Processes {
     let mayHaveJava = false;
     for (const [i, line] of texts.flatMap((text) => text.split('\n')).entries()) {
       const name = / name=([^ ]+)/.exec(line)?.[1];
-      const [, clientId, host, pid] = NAME.exec(name ?? '') ?? [];
+      const [, clientId, host, pid, thread] = NAME.exec(name ?? '') ?? [];
       if (clientId !== undefined) {
-        note(clients, clientId, host!, Number(pid), line);
+        note(clients, clientId, { host: host!, pid: Number(pid) }, line, thread !== undefined);
       } else if (line !== '' && !NO_OWNER.test(name ?? '')) {
         if (mayBeOurs(line)) {
           if (name !== undefined) otherNames = true;
@@ -139,10 +141,11 @@ export class Processes {
     const seen = snapshot.clients.get(clientId);
     if (seen !== undefined) {
       if (seen.ambiguous) return unknown('ambiguous');
-      const { host, pid, address, ageMs } = seen;
+      const { host, pid, address, ageMs, threadIdleMs } = seen;
       // The list may be some seconds old.
-      const since = performance.now() - snapshot.askedAt;
-      return { connected: true, java: false, host, pid, address, connectedForMs: Math.round(ageMs + since) };
+      const since = Math.round(performance.now() - snapshot.askedAt);
+      const process = { connected: true, java: false, host, pid, address, connectedForMs: ageMs + since } as const;
+      return threadIdleMs === undefined ? process : { ...process, watchdogIdleMs: threadIdleMs + since };
     }
     if (!snapshot.complete) return unknown('denied');
     const before = this.#remembered.get(clientId);
@@ -166,15 +169,27 @@ export function ofChanged(process: ProcessReport): ProcessReport {
   return process.connected === false ? unknown('just-changed') : process;
 }
 
-function note(clients: Map<string, Seen>, clientId: string, host: string, pid: number, line: string): void {
+function note(
+  clients: Map<string, Seen>,
+  clientId: string,
+  { host, pid }: Pick<Seen, 'host' | 'pid'>,
+  line: string,
+  isThread: boolean,
+): void {
   const address = / addr=([^ ]+)/.exec(line)?.[1] ?? '';
-  const ageMs = Number(/ age=(\d+)/.exec(line)?.[1] ?? 0) * 1_000;
+  const ageMs = secondsIn(/ age=(\d+)/, line);
   const other = clients.get(clientId);
+  const threadIdleMs = isThread ? secondsIn(/ idle=(\d+)/, line) : other?.threadIdleMs;
   const ambiguous = other !== undefined && (other.ambiguous || other.host !== host || other.pid !== pid);
   // The oldest connection of a process shows how long the process has been connected.
-  if (other === undefined || ambiguous || ageMs > other.ageMs) {
-    clients.set(clientId, { host, pid, address, ageMs: Math.max(ageMs, other?.ageMs ?? 0), ambiguous });
-  }
+  const isOldest = other === undefined || ambiguous || ageMs > other.ageMs;
+  const shown = isOldest ? { host, pid, address, ageMs: Math.max(ageMs, other?.ageMs ?? 0) } : other;
+  clients.set(clientId, { ...shown, ambiguous, threadIdleMs });
+}
+
+/** @returns ms */
+function secondsIn(field: RegExp, line: string): number {
+  return Number(field.exec(line)?.[1] ?? 0) * 1_000;
 }
 
 /** Whether a connection may belong to ioredis. Servers from 7.2 on report the library. */

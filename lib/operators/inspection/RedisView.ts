@@ -5,6 +5,8 @@ import { clientChannel } from '../../introspection/wire';
 /** The results of one page of keys. */
 export interface Page<T> {
   readonly found: readonly T[];
+  /** The {@link Master.address} of the server that has them. */
+  readonly address: string;
   /** Whether this is the last page of the last server: it completes a pass over all keys. */
   readonly last: boolean;
 }
@@ -12,11 +14,22 @@ export interface Page<T> {
 /** How many keys Redis scans for one page: about a millisecond of its time. */
 const PAGE_SIZE = 1_000;
 
+/** So many keys are on all nodes of most clusters. */
+const REACHABLE_TRIES = 64;
+
 /**
  * The error of Redis 6 and 7 if our user may not access a key. A forbidden command does not match: that error must
  * reach the caller, who can grant the right.
  */
 const KEY_REFUSED = /^NOPERM .*\baccess (?:a key|one of the keys)\b/s;
+
+/** A master. */
+export interface Master {
+  /** A key on it. */
+  readonly routeBy: string;
+  /** `host:port` in a cluster, else empty. */
+  readonly address: string;
+}
 
 /** Reads single keys. */
 export interface KeyReader {
@@ -53,14 +66,14 @@ export class RedisView implements KeyReader {
   /** Walks over the keys of all masters, for ever: after the last page it starts again. */
   async *pages(match: string | undefined): AsyncGenerator<Page<string>, never> {
     for (;;) {
-      const servers = await this.#servers();
-      for (const [i, routeBy] of servers.entries()) {
+      const masters = await this.masters();
+      for (const [i, { routeBy, address }] of masters.entries()) {
         let cursor = '0';
         do {
           const args = [cursor, ...(match === undefined ? [] : ['MATCH', match]), 'COUNT', PAGE_SIZE];
           const [next, found] = (await this.executor.call('scan', args, { routeBy })) as [string, string[]];
           cursor = next;
-          yield { found, last: cursor === '0' && i === servers.length - 1 };
+          yield { found, address, last: cursor === '0' && i === masters.length - 1 };
         } while (cursor !== '0');
       }
     }
@@ -83,14 +96,9 @@ export class RedisView implements KeyReader {
     return [...new Set(channels.map((channel) => /\{(.*)\}/.exec(channel)![1]!))];
   }
 
-  /** The run ids of all masters, as one text; empty if INFO is refused. */
-  async runs(): Promise<string> {
-    const ask = async (routeBy: string): Promise<string> => {
-      const text = String(await this.executor.call('info', ['server'], { routeBy, what: 'ask which server it is' }));
-      return /^run_id:(\w+)/m.exec(text)?.[1] ?? '';
-    };
-    const askAll = async (): Promise<string[]> => Promise.all((await this.#servers()).map(ask));
-    return (await unlessRefused(askAll(), [])).sort().join(' ');
+  /** What a node knows of its cluster; empty if it refuses to say. */
+  async clusterInfo(): Promise<string> {
+    return String(await unlessRefused(this.executor.call('cluster', ['INFO'], { routeBy: this.#reachable() }), ''));
   }
 
   /** The client lists of the masters that answered; `complete` if all did. */
@@ -111,10 +119,11 @@ export class RedisView implements KeyReader {
   }
 
   /** A key on each master, and the master's address. Without a cluster: any key and no address. */
-  async masters(): Promise<readonly { readonly routeBy: string; readonly address: string }[]> {
+  async masters(): Promise<readonly Master[]> {
     if (!this.isCluster) return [{ routeBy: 'a', address: '' }];
-    const ranges = (await this.executor.call('cluster', ['SLOTS'])) as [number, number, [string, number, string]][];
-    const found = new Map<string, { readonly routeBy: string; readonly address: string }>();
+    const asked = this.executor.call('cluster', ['SLOTS'], { routeBy: this.#reachable() });
+    const ranges = (await asked) as [number, number, [string, number, string]][];
+    const found = new Map<string, Master>();
     for (const [first, , [host, port, id]] of ranges) {
       const address = `${host}:${port}`;
       if (!found.has(id ?? address)) found.set(id ?? address, { routeBy: this.#keyIn(Number(first)), address });
@@ -139,6 +148,12 @@ export class RedisView implements KeyReader {
     return (await this.masters()).map(({ routeBy }) => routeBy);
   }
 
+  /** A key on a node that can be reached, if there is one. */
+  #reachable(): string {
+    const keys = Array.from({ length: REACHABLE_TRIES }, (_, i) => String(i));
+    return keys.find((key) => this.executor.outage(key, 'reach a node') === undefined) ?? 'a';
+  }
+
   #keyIn(slot: number): string {
     for (let i = 0; ; i++) if (this.executor.slotOf(String(i)) === slot) return String(i);
   }
@@ -150,6 +165,19 @@ export function unlessRefused<T>(asked: Promise<T>, otherwise: T): Promise<T> {
     if (error instanceof CommandError) return otherwise;
     throw error;
   });
+}
+
+/**
+ * The answer to a read, or `otherwise` if the key holds another type by now, or our user may not access it. A forbidden
+ * command is an error: what it would have shown must not look as if it were not there.
+ */
+export function unlessUnreadable<T>(asked: Promise<unknown>, otherwise: T): Promise<T> {
+  return asked.catch((error: unknown) => {
+    const { cause } = error as Error;
+    const isForbidden = error instanceof CommandError && error.reply === 'NOPERM';
+    if (isForbidden && !(cause instanceof Error && KEY_REFUSED.test(cause.message))) throw error;
+    return otherwise;
+  }) as Promise<T>;
 }
 
 /** A flat reply as pairs. */

@@ -1,7 +1,34 @@
-import type { ObjectReport, Verdict } from './reports';
+import type { LossReport, ObjectReport, Verdict } from './reports';
 
 /** The page that says what to do. It has one section per verdict, with the verdict as heading. */
 export const RUNBOOK = 'https://github.com/OWNER/ioredisson/blob/main/docs/something-hangs.md';
+
+/** How much a verdict is a reason to look: not at all, perhaps, or at once. */
+export type Level = 'well' | 'amber' | 'trouble';
+
+/** The order of levels, the worst first. */
+export const LEVELS: readonly Level[] = ['trouble', 'amber', 'well'];
+
+/** What is red, amber or green, wherever verdicts are shown, counted or sorted. */
+export function levelOf({ kind, amber }: Pick<Verdict, 'kind' | 'amber'>): Level {
+  if (kind !== 'free' && kind !== 'held') return 'trouble';
+  return amber === true ? 'amber' : 'well';
+}
+
+/** The section of the {@link RUNBOOK} that fits: `#stuck`. */
+export function runbookOf({ value }: Pick<ObjectReport, 'value'>, kind: Verdict['kind']): string {
+  const isNumber = value !== undefined && (kind === 'held' || kind === 'free');
+  return `#${isNumber ? 'semaphore-or-latch' : kind}`;
+}
+
+/** What a restart or a failover has lost, for a person. The page adds when, and which. */
+export function lossText({ locks, certain, names }: LossReport, shown = (name: string) => name): string {
+  const what = locks === 1 ? '1 lock that was held' : `${locks} locks that were held`;
+  const which = `${names.map(shown).join(', ')}${locks > names.length ? ` and ${locks - names.length} more` : ''}`;
+  return certain
+    ? `Redis came back without ${what}: ${which}. Each holder is told that its lock is lost.`
+    : `Redis was restarted, or failed over, and may have lost ${what}: ${which}. A holder that has lost its lock is told.`;
+}
 
 /** What to do first, for a person. Verdicts that need no action are missing. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -11,8 +38,8 @@ const ADVICE: Readonly<Record<string, string>> = {
     'the lock behind on purpose).',
   'not-renewed':
     'Look at that process: is it stopped (SIGSTOP, a debugger), or its event loop blocked? The lock ends by itself, then and ' +
-    'not before. If the process goes on after that, it may work beside the next holder for a moment: if in doubt, kill it ' +
-    'first.',
+    'not before. One that was taken with a lease needs no renewal. If the process goes on after that, it may work beside ' +
+    'the next holder for a moment: if in doubt, kill it first.',
   'no-expiry': 'Ask who set it. It stays until somebody releases it: by force, if nobody is there any more.',
   'wrong-type': 'Give the lock, or the other data, another name.',
   stuck:
@@ -36,10 +63,10 @@ const LOCK_HELD =
 const WITHOUT_OWNERS: Readonly<Record<string, string>> = {
   held:
     'Permits of acquire() have no owner, and a latch has none: only a process that has said so is named. If no process that ' +
-    'uses it is alive, give them back: addPermits(n), or delete() for a latch.',
+    'uses it is alive, give them back: addPermits(n), delete() for a latch; from a shell ioredisson permits --add, ioredisson latch --open.',
   free:
     'A semaphore is free while one permit is left: the caller wants more. Plain permits of a process that died never come ' +
-    'back: addPermits(n).',
+    'back: addPermits(n), from a shell ioredisson permits --add.',
 };
 
 /** @param circle - of a dead-lock */

@@ -1,7 +1,7 @@
-import { KINDS } from '../../kinds/allKinds';
+import { ALL_KINDS, KINDS } from '../../kinds/allKinds';
 import { defineScript, lua } from '../../scripts/Script';
 import { PERMIT_WITHOUT_LEASE } from '../../kinds/permit';
-import { type KeyReader, pairs } from './RedisView';
+import { type KeyReader, pairs, unlessUnreadable } from './RedisView';
 import type { HolderReport, ObjectReport, OwnerReport, PermitReport, WaiterReport } from './reports';
 
 /** A hash with more fields than this is not a lock. */
@@ -95,15 +95,18 @@ function fair(key: string, lock: Pick<ObjectDraft, 'ttlMs' | 'holders'>, queued:
 /** The fields of a lock's hash. @returns `undefined` for any other hash, after a small sample of it */
 async function readFields(redis: KeyReader, key: string): Promise<[string, string][] | undefined> {
   const nothing = ['0', []];
-  const [cursor, flat] = (await redis.read('hscan', key, 0, 'COUNT', 10).catch(() => nothing)) as [string, string[]];
+  const [cursor, flat] = (await unlessUnreadable(redis.read('hscan', key, 0, 'COUNT', 10), nothing)) as [
+    string,
+    string[],
+  ];
   const sample = pairs(flat);
   const fits = isGroupHash(sample) ? isGroupHash : isLockHash;
   if (!fits(sample)) return undefined;
   // The sample of a small hash has all its fields.
   if (cursor === '0') return sample;
-  if (Number(await redis.read('hlen', key).catch(() => Infinity)) > MAX_FIELDS) return undefined;
+  if (Number(await unlessUnreadable(redis.read('hlen', key), Infinity)) > MAX_FIELDS) return undefined;
   // Of all replies, ioredis turns only that of HGETALL into an object.
-  const fields = Object.entries((await redis.read('hgetall', key).catch(() => ({}))) as Record<string, string>);
+  const fields = Object.entries(await unlessUnreadable<Record<string, string>>(redis.read('hgetall', key), {}));
   return fits(fields) ? fields : undefined;
 }
 
@@ -148,14 +151,14 @@ function exactInteger(text: string): number | string {
 export async function describeNumber(redis: KeyReader, key: string): Promise<Found | undefined> {
   const [text, ttl, acquired] = await Promise.all([
     // Enough to recognize a number, without loading a large value.
-    redis.read('getrange', key, 0, 20).catch(() => ''),
+    unlessUnreadable(redis.read('getrange', key, 0, 20), ''),
     redis.read('pttl', key),
     redis.read('zcard', KINDS.permit.keysOf(key).permits).catch(() => 0),
   ]);
   const permits = Number(acquired);
-  const isNumber = /^-?\d{1,19}$/.test(text as string);
+  const isNumber = /^-?\d{1,19}$/.test(text);
   if (!isNumber && permits === 0) return undefined;
-  const number = { ttlMs: Number(ttl), holders: [], value: isNumber ? exactInteger(text as string) : 0 };
+  const number = { ttlMs: Number(ttl), holders: [], value: isNumber ? exactInteger(text) : 0 };
   return {
     key,
     channelNames: [KINDS.semaphore.channelOf(key), KINDS.latch.channelOf(key)],
@@ -168,6 +171,16 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Fou
       return { ...number, kind: 'countDownLatch', waiters: latch.subscribers, channels: [latch] };
     },
   };
+}
+
+/** The objects that are a number: Redis does not store who has permits, or who counts down. */
+const NUMBERS: ReadonlySet<ObjectReport['kind']> = new Set(
+  ALL_KINDS.filter(({ data }) => data === 'number').map(({ report }) => report),
+);
+
+/** Whether it is a semaphore or a latch, whose waiters do not wait for an owner. */
+export function hasNumber(kind: ObjectReport['kind']): boolean {
+  return NUMBERS.has(kind);
 }
 
 /** Whether it has permits. Redis does not store who has them: only the clients know. */

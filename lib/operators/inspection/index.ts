@@ -5,6 +5,6 @@
 
 export type { ForcedUnlock } from './forceUnlock';
 export { waitersOf } from './whoWaits';
-export { type AskOptions, type AskResult, type InspectionPage, Inspector } from './Inspector';
+export { type AskOptions, type AskResult, type InspectionPage, Inspector, type InspectorOptions } from './Inspector';
 export type { ClientAnswer, ClientHold, ClientWait, HeldAround, HeldByWaiter } from '../../introspection/wire';
 export type * from './reports';

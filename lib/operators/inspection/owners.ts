@@ -1,8 +1,7 @@
 import type { HolderDraft, ObjectDraft, WaiterDraft } from './describe';
 import type { ObjectReader } from './ObjectReader';
 import { ofChanged } from './Processes';
-import type { ProcessReport } from './reports';
-import type { Unjudged } from './verdict';
+import type { ProcessReport, Unjudged } from './reports';
 
 type ProcessOf = (owner: HolderDraft | WaiterDraft) => ProcessReport;
 

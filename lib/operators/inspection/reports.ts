@@ -67,6 +67,8 @@ export interface ProcessReport {
   readonly address?: string;
   /** How long its oldest connection has been open, in ms, to the second. */
   readonly connectedForMs?: number;
+  /** How long its watchdog thread has sent nothing, in ms, to the second. Absent: it has none. */
+  readonly watchdogIdleMs?: number;
   /** Present exactly when `connected` is `unknown`. */
   readonly unknownBecause?: UnknownReason;
 }
@@ -80,13 +82,13 @@ export type VerdictKind =
   /** Its holder is not connected any more: the hold ends at `endsAt`. */
   | 'holder-gone'
   /**
-   * Its holder is connected, but does not answer; or, only from `watch`: it was renewed before, but no longer is. The
-   * hold ends at `endsAt`.
+   * Its holder is connected, but does not answer, and nothing shows that the lock is renewed or has a lease of its own;
+   * or, only from `watch`: it was renewed before, but no longer is. The hold ends at `endsAt`.
    */
   | 'not-renewed'
   /**
    * A live process has held and renewed it for 30 s or longer, and a caller has waited as long. The hold will not end
-   * by itself.
+   * by itself. Not for names where waits are expected.
    */
   | 'stuck'
   /** Its holder waits, directly or through others, for a client that waits for this: see {@link Verdict.circle}. */
@@ -103,6 +105,11 @@ export interface Verdict {
   readonly sentence: string;
   /** When the hold ends if it is not renewed or released before, in ms since 1970 by our clock. */
   readonly endsAt?: number;
+  /**
+   * Present if somebody has waited for 30 s for a permit or a latch. Nobody can tell whether that is trouble: Redis does
+   * not store who has the permits.
+   */
+  readonly amber?: true;
   /** Of a dead-lock: each client waits for the next; the last waits for the first. */
   readonly circle?: readonly CircleLink[];
 }
@@ -156,7 +163,10 @@ export interface OwnerReport {
 /** A holder of a lock. */
 export interface HolderReport extends OwnerReport {
   readonly holdCount: number;
-  /** The client's own report. Absent: it was not asked, does not know the hold, or is of another kind (Java). */
+  /**
+   * The client's own report; if it is silent now, the last one. Absent: it was not asked, does not know the hold, or is
+   * of another kind (Java).
+   */
   readonly hold?: HoldReport;
   /** What the holder waits for meanwhile and since when, in ms since 1970, as far as its client knows. */
   readonly waitsFor?: { readonly name: string; readonly since: number };
@@ -207,6 +217,11 @@ export interface ObjectReport {
    */
   readonly heldSince?: number;
   /**
+   * Since when somebody waits, in ms since 1970 by our clock. Reported by the longest waiter; else, only from `watch`,
+   * since when waiters have been seen.
+   */
+  readonly waitedSince?: number;
+  /**
    * Who holds it; empty for objects without owners. Of a semaphore that has waiters or is inspected: the clients that
    * have had permits for 5 s and can be asked. There may be other holders.
    */
@@ -228,6 +243,9 @@ export interface ObjectReport {
   /** The channels that wake its waiters, each with the number of connections that listen on it. */
   readonly channels: readonly { readonly name: string; readonly subscribers: number }[];
 }
+
+/** A report without its verdict. */
+export type Unjudged = Omit<ObjectReport, 'verdict' | 'heldSince' | 'waitedSince'>;
 
 /** Changes that `watch` reports. A listener's first event has all objects known so far as `added`. */
 export interface ChangesEvent {
@@ -263,8 +281,37 @@ export interface RecoveredEvent {
   readonly at: number;
 }
 
+/** Locks that a restart or a failover has lost. */
+export interface LossReport {
+  /** When Redis could be read again, in ms since 1970 by our clock. */
+  readonly at: number;
+  /** How many locks that were held are gone. */
+  readonly locks: number;
+  /** The names of some of them. */
+  readonly names: readonly string[];
+  /** `false`: some or all of them may have been released meanwhile; Redis cannot tell. */
+  readonly certain: boolean;
+}
+
+/** How Redis is for locks, beyond whether it answers. */
+export interface HealthReport {
+  /** Redis answers, but refuses every lock, at least on one master: why, and what to do. */
+  readonly refuses?: string;
+  /** Our user may not read any key, so that no lock is shown: why. */
+  readonly denied?: string;
+  /** What the last restart or failover has lost, as far as scans have seen it. */
+  readonly lost?: LossReport;
+}
+
+/** Reported when the health of Redis for locks has changed. A listener is told after its first event if it is not empty. */
+export interface HealthEvent {
+  readonly kind: 'health';
+  readonly at: number;
+  readonly health: HealthReport;
+}
+
 /** An event of `watch`. */
-export type WatchEvent = ChangesEvent | OutageEvent | RecoveredEvent;
+export type WatchEvent = ChangesEvent | OutageEvent | RecoveredEvent | HealthEvent;
 
 /** Receives the events of `watch`. An error that it throws becomes a warning of the process. */
 export type WatchListener = (event: WatchEvent) => void;
@@ -273,7 +320,7 @@ export type WatchListener = (event: WatchEvent) => void;
 export interface WatchOptions {
   /**
    * The time between the starts of two scans, in ms, at least 50. All listeners share the scans, at their shortest
-   * interval. After a slow scan, `watch` pauses for as long as the scan took.
+   * interval. After a slow scan, `watch` pauses for as long as Redis worked for it.
    */
   readonly interval: number;
 }

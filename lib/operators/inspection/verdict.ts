@@ -1,19 +1,19 @@
 import { readableTime } from '../../util/readableTime';
-import type { HolderReport, ObjectReport, UnknownReason, Verdict } from './reports';
+import type { HolderReport, Unjudged, UnknownReason, Verdict } from './reports';
+import type { History } from './seen';
 
 /** What a verdict needs besides the report. */
 export interface VerdictFacts {
   /** When the report was true, in ms since 1970. */
   readonly now: number;
-  /** The ttl after a renewal, in ms, if one was seen. It stands for the watchdog's timeout, which is not in Redis. */
-  readonly renewedTo: number | undefined;
+  /** What earlier scans have seen. Its `renewedTo` stands for the watchdog's timeout, which is not in Redis. */
+  readonly watched: History | undefined;
 }
-
-/** A report without its verdict. */
-export type Unjudged = Omit<ObjectReport, 'verdict' | 'heldSince'>;
 
 /** A renewal may be late by this fraction of the watchdog's timeout: a busy process is not stuck. */
 const LATE = 1 / 4;
+/** A watchdog renews when a third of its timeout has passed. What is left of its timeout before it is late. */
+const LEFT = 2 / 3 - LATE;
 
 /** Judges an object by its data. */
 export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
@@ -41,14 +41,14 @@ export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
     case 'number':
       return {
         kind: 'free',
-        sentence: 'A number that nobody waits for: a semaphore, a latch, or any counter; they look alike.',
+        sentence: 'A number with no waiters: a semaphore, a latch, or any counter; they look alike.',
       };
   }
 }
 
 /** Only clients know who has permits, and only if they release them through a hold. */
 function whoHasPermits({ holders }: Unjudged): string {
-  if (holders.length === 0) return 'Who has them is not in Redis, and no process says that it has one.';
+  if (holders.length === 0) return 'Redis does not record who holds permits, and no process says that it has one.';
   return 'The holders that are shown have told so themselves; there may be others.';
 }
 
@@ -70,9 +70,11 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
   const gone = holders.filter(({ process }) => process.connected === false).length;
   const there = holders.filter(({ process }) => process.connected === true).length;
   const who = whoText(holders, { gone, there });
+  const silent = holders.filter((one) => one.silent === true);
+  const noAnswer = silent.length === 0 ? '' : ` ${silentText(holders, silent, facts.now)}`;
   if (ttlMs === -1) {
     const end = 'it has no expiry, so it stays held until somebody releases it';
-    return { kind: 'no-expiry', sentence: `${who}, and ${end}.` };
+    return { kind: 'no-expiry', sentence: `${who}, and ${end}.${noAnswer}` };
   }
   const ends = { endsAt: Math.round(facts.now + Math.max(ttlMs, 0)) };
   const when = `in ${readableTime(Math.max(ttlMs, 0))}, at ${new Date(ends.endsAt).toISOString().slice(0, 19)}Z`;
@@ -80,8 +82,8 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
     const back = holders.length === 1 ? 'it' : 'one';
     return { kind: 'holder-gone', sentence: `${who}. It ends ${when}, unless ${back} comes back.`, ...ends };
   }
-  // A watchdog renews when a third of its timeout has passed.
-  if (facts.renewedTo !== undefined && ttlMs < facts.renewedTo * (2 / 3 - LATE)) {
+  const { renewedTo } = facts.watched ?? {};
+  if (renewedTo !== undefined && ttlMs < renewedTo * LEFT) {
     const why = 'it was renewed before, and is no more: its event loop is blocked, or the process is stopped';
     return {
       kind: 'not-renewed',
@@ -89,7 +91,50 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
       ...ends,
     };
   }
-  return { kind: 'held', sentence: `${who}${endText(holders, when)}`, ...ends };
+  const keepers = silent.map((one) => keeperOf(one, ttlMs, facts.watched));
+  if (keepers.includes(undefined)) {
+    return { kind: 'not-renewed', sentence: `${who}; it ends ${when}, unless it is renewed.${noAnswer}`, ...ends };
+  }
+  const [keeper] = keepers;
+  if (keeper === undefined) return { kind: 'held', sentence: `${who}${endText(holders, when)}`, ...ends };
+  const since = `its main loop has been silent for ${readableTime(silentMs(silent, facts.now))}`;
+  const sentence =
+    keeper === 'lease'
+      ? `${who}; ${since}. Its lease ends ${when}.`
+      : `${who} and ${keeper}; ${since}. It ends when it is released, or ${when}, if nobody renews it any more.`;
+  return { kind: 'held', sentence, ...ends };
+}
+
+/**
+ * What keeps the hold of a client that does not answer: its lease, or whoever renews it although its event loop is
+ * blocked; `undefined`: nothing, as far as can be seen.
+ */
+function keeperOf(
+  { hold, silentSince = Infinity, process }: HolderReport,
+  ttlMs: number,
+  watched: History | undefined,
+): 'lease' | 'renewed by its watchdog thread' | 'renewed' | undefined {
+  if (hold !== undefined && hold.leaseMs !== -1) return 'lease';
+  const { watchdogIdleMs = Infinity } = process;
+  // After the last command of its thread so much was left of the timeout.
+  if (ttlMs >= (ttlMs + watchdogIdleMs) * LEFT) return 'renewed by its watchdog thread';
+  return (watched?.renewedAt ?? 0) > silentSince ? 'renewed' : undefined;
+}
+
+/** For how long a holder has not answered, in ms: the one that has not for the longest. */
+function silentMs(silent: readonly HolderReport[], now: number): number {
+  return Math.max(...silent.map(({ silentSince = now }) => now - silentSince));
+}
+
+/** A client that was asked now for the first time has not answered for less than this, in ms: since when is unknown. */
+const JUST_ASKED_MS = 3_000;
+
+function silentText(holders: readonly HolderReport[], silent: readonly HolderReport[], now: number): string {
+  const longest = silentMs(silent, now);
+  const who = holders.length === 1 ? 'Its holder listens, but has' : `${silent.length} of them listen, but have`;
+  const what = silent.length === 1 ? 'it is frozen, or its event loop is busy' : 'frozen, or busy event loops';
+  const time = longest < JUST_ASKED_MS ? 'within 2 s' : `for ${readableTime(longest)}`;
+  return `${who} not answered ${time}: ${what}.`;
 }
 
 /** How the hold ends, as far as its holders have reported. */

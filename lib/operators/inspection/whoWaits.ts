@@ -1,20 +1,21 @@
 import { addTo, given } from '../../util/collections';
-import { readableTime } from '../../util/readableTime';
 import type { ClientAnswer, ClientHold, ClientWait, HeldAround, HeldByWaiter } from '../../introspection/wire';
-import type { Survey } from './Asker';
+import type { Survey } from './Answers';
+import { ALL_KINDS } from '../../kinds/allKinds';
 import { hasPermits } from './describe';
-import type { CircleLink, HolderReport, ObjectReport, Verdict, WaitingProcess } from './reports';
-import type { History } from './sightings';
-import type { Unjudged } from './verdict';
+import type { CircleLink, HolderReport, ObjectReport, Unjudged, Verdict, WaitingProcess } from './reports';
+import type { History } from './seen';
 
 /** A wait and a hold are stuck if both have lasted this long, in ms. */
-const STUCK_MS = 30_000;
+export const LONG_MS = 30_000;
 /** A client that has held something for this long, in ms, listens for questions unless its event loop is blocked. */
 const LISTENS_MS = 15_000;
 /** A wait can be part of a dead-lock after this time, in ms: clients answer at different moments. */
 const SETTLED_MS = 1_000;
 /** Clients other than the known holders can release these, so a circle through one need not be a dead-lock. */
-const SHARED: ReadonlySet<ClientWait['kind']> = new Set(['semaphore', 'permit', 'latch']);
+const SHARED: ReadonlySet<ClientWait['kind']> = new Set(
+  ALL_KINDS.filter(({ data }) => data === 'number').map(({ name }) => name),
+);
 
 /** A caller that holds `held` and waits for `wait.key`. */
 interface Blocked {
@@ -75,16 +76,17 @@ export class WhoWaits {
   #withAnswer(key: string, holder: HolderReport): HolderReport {
     const { clientId, owner } = holder;
     const silentSince = this.#survey.silent.get(clientId);
-    if (silentSince !== undefined) return { ...holder, silent: true, silentSince };
+    const silence = silentSince === undefined ? undefined : ({ silent: true, silentSince } as const);
     const isIts = (client: ClientAnswer, one: HeldAround): boolean =>
       client.clientId === clientId && one.owner === owner;
     const [client, hold] = this.#holds.get(key)?.find(([one, its]) => isIts(one, its)) ?? [];
-    if (client === undefined || hold === undefined) return holder;
+    if (client === undefined || hold === undefined) return { ...holder, ...silence };
     const blocked = this.#blocked.get(key)?.find((one) => isIts(one.client, one.held));
     const { heldMs, leaseMs, renewals, callSite } = hold;
     const { delayMs, utilization } = client.eventLoop;
     return {
       ...holder,
+      ...silence,
       hold: given({ since: this.#at - heldMs, leaseMs, renewals, delayMs, utilization, callSite }),
       ...(blocked && { waitsFor: { name: blocked.wait.name, since: this.#at - blocked.wait.waitedMs } }),
     };
@@ -124,12 +126,12 @@ export class WhoWaits {
    * @param watched - the results of earlier scans, if there were any
    */
   verdictOf(report: Unjudged, verdict: Verdict, watched: History | undefined): Verdict {
-    const { key, name, holders, waiting = [] } = report;
+    const { key, name, holders } = report;
     if (holders.length === 0) return verdict;
     const circle = this.#circleAt(key, holders);
     // A client outside the circle may still release a permit.
     const isShared = circle?.some(({ wait }) => SHARED.has(wait.kind)) === true;
-    if (circle !== undefined && (!isShared || circle.every(({ wait }) => wait.waitedMs >= STUCK_MS))) {
+    if (circle !== undefined && (!isShared || circle.every(({ wait }) => wait.waitedMs >= LONG_MS))) {
       const one = circle.length === 1 ? 'it' : 'one of them';
       const other = isShared ? ', or somebody else gives a permit back' : '';
       return {
@@ -138,23 +140,12 @@ export class WhoWaits {
         circle: circle.map((one) => this.#link(one)),
       };
     }
-    if (verdict.kind !== 'held' && verdict.kind !== 'no-expiry') return verdict;
-    if (holders.some(({ silent }) => silent === true)) {
-      const sentence = silentSentence(holders, verdict.sentence, this.#at);
-      // Meanwhile, only a watchdog thread can renew it.
-      return { ...verdict, kind: verdict.kind === 'held' ? 'not-renewed' : verdict.kind, sentence };
-    }
-    if (this.#mayBeBlocked(holders, watched)) {
-      const sentence =
-        `${verdict.sentence} It has not been renewed since it was first seen, and its client does not listen for questions: its ` +
-        'event loop has been blocked since it took the lock, or the client cannot be asked (introspection: false, or older).';
-      return { ...verdict, sentence };
-    }
-    const [longest] = waiting;
-    const latest = this.#at - STUCK_MS;
-    const isHeld = holders.every(({ hold }) => hold !== undefined && hold.leaseMs === -1 && hold.since <= latest);
-    if (hasPermits(report.kind) || !isHeld || longest === undefined || longest.since > latest) return verdict;
-    return { kind: 'stuck', sentence: stuckSentence(holders, this.#at - longest.since, this.#at) };
+    const isHeld = verdict.kind === 'held' || verdict.kind === 'no-expiry';
+    if (!isHeld || !this.#mayBeBlocked(holders, watched)) return verdict;
+    const sentence =
+      `${verdict.sentence} It has not been renewed since it was first seen, and its client does not listen for questions: its ` +
+      'event loop has been blocked since it took the lock, or the client cannot be asked (introspection: false, or older).';
+    return { ...verdict, sentence };
   }
 
   /** Whether a connected holder has been seen for a while, without a renewal, and should listen by now but does not. */
@@ -188,44 +179,4 @@ function circleText(circle: readonly Blocked[], name: string): string {
     return `A dead-lock of one: its holder waits for this lock, which it has itself${half}.`;
   }
   return 'A dead-lock: its holder waits for what another holder has, and that one, in the end, for this.';
-}
-
-/** A client that was asked now for the first time has not answered for less than this, in ms: since when is unknown. */
-const JUST_ASKED_MS = 3_000;
-
-/** @param sentence - of the verdict by the data in Redis */
-function silentSentence(holders: readonly HolderReport[], sentence: string, now: number): string {
-  const silent = holders.filter((one) => one.silent === true);
-  const longest = Math.max(...silent.map(({ silentSince = now }) => now - silentSince));
-  const who = holders.length === 1 ? 'Its holder listens, but has' : `${silent.length} of them listen, but have`;
-  const what = silent.length === 1 ? 'it is frozen, or its event loop is busy' : 'frozen, or busy event loops';
-  const time = longest < JUST_ASKED_MS ? 'within 2 s' : `for ${readableTime(longest)}`;
-  return `${sentence} ${who} not answered ${time}: ${what}.`;
-}
-
-/** A sentence names at most this many processes. */
-const NAMED = 3;
-
-function stuckSentence(holders: readonly HolderReport[], waitedMs: number, now: number): string {
-  const [{ hold, waitsFor }] = holders as [HolderReport];
-  const { since, renewals, callSite } = hold!;
-  const processes = [...new Set(holders.map(processText))];
-  const waits = `while somebody has waited for ${readableTime(waitedMs)}. It will not end by itself: look at`;
-  if (processes.length > 1) {
-    const shown = processes.slice(0, NAMED).join(', ');
-    const youngest = Math.max(...holders.map(({ hold }) => hold!.since));
-    const more = processes.length > NAMED ? ` and ${processes.length - NAMED} more` : '';
-    return `Held by ${processes.length} live processes, by each for ${readableTime(now - youngest)} or longer, ${waits} ${shown}${more}.`;
-  }
-  const at = callSite === undefined ? '' : `, at ${callSite}`;
-  const itself = waitsFor === undefined ? '' : ' It waits for something itself: see there.';
-  const times = `${renewals} ${renewals === 1 ? 'time' : 'times'}`;
-  return (
-    `Held for ${readableTime(now - since)} by a live process that has renewed it ${times}, ${waits} ` +
-    `${processes[0]}${at}.${itself}`
-  );
-}
-
-function processText({ process: { host, pid } }: HolderReport): string {
-  return host === undefined ? 'its holder' : `process ${pid} on ${host}`;
 }

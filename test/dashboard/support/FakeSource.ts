@@ -36,7 +36,6 @@ export class FakeSource implements LockSource {
   watching = 0;
   inspections = 0;
   closed = false;
-  runs = 'first';
   failure: Error | undefined;
   readonly #listeners = new Set<WatchListener>();
 
@@ -69,10 +68,6 @@ export class FakeSource implements LockSource {
     const released = held.length > 0;
     if (released) this.remove(name);
     return { kind, released, takenFrom: released ? holders : [], others: [] };
-  }
-
-  async serverRuns(): Promise<string> {
-    return this.runs;
   }
 
   async close(): Promise<void> {

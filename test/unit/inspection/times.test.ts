@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Unjudged } from '../../../lib/operators/inspection/verdict';
+import type { Unjudged } from '../../../lib/operators/inspection/reports';
 import { verdictOf } from '../../../lib/operators/inspection/verdict';
 import { readableTime } from '../../../lib/util/readableTime';
 
@@ -11,7 +11,7 @@ function left(ttlMs: number): string {
     ...{ name: 'n', key: 'n', kind: 'lock', ttlMs },
     ...{ holders: [holder], waiters: 0, channels: [] },
   };
-  return / ends in (.+?), at /.exec(verdictOf(report, { now: 0, renewedTo: undefined }).sentence)![1]!;
+  return / ends in (.+?), at /.exec(verdictOf(report, { now: 0, watched: undefined }).sentence)![1]!;
 }
 
 describe('times', () => {

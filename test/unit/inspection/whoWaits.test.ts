@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { HolderReport } from '../../../lib/operators/inspection/reports';
-import type { Unjudged } from '../../../lib/operators/inspection/verdict';
+import { judge } from '../../../lib/operators/inspection/judge';
+import type { HolderReport, Unjudged, Verdict } from '../../../lib/operators/inspection/reports';
+import type { History } from '../../../lib/operators/inspection/seen';
 import { waitersOf, WhoWaits } from '../../../lib/operators/inspection/whoWaits';
 import type { ClientAnswer, ClientHold, ClientWait } from '../../../lib/introspection/wire';
 
 /** Who is silent has been so for so long, in ms. */
 const SILENT_MS = 12_000;
-const HELD = { kind: 'held', sentence: 'Held.' } as const;
 
 function client(clientId: string, holds: readonly ClientHold[], waits: readonly ClientWait[] = []): ClientAnswer {
   return {
@@ -42,18 +42,15 @@ function base(key: string): Omit<Unjudged, 'holders'> {
   return { name: key, key, kind: 'lock', ttlMs: 20_000, waiters: 1, channels: [] };
 }
 
+const UNSEEN: History = { heldSince: undefined, waitedSince: undefined, renewedTo: undefined, renewedAt: undefined };
+
 /** The verdict on a lock that `clientId` holds, given what the clients say, and what earlier looks have told. */
-function judged(
-  all: WhoWaits,
-  key: string,
-  clientId: string,
-  watched?: Parameters<WhoWaits['verdictOf']>[2],
-): ReturnType<WhoWaits['verdictOf']> {
+function judged(all: WhoWaits, key: string, clientId: string, watched?: History): Verdict {
   const process = { connected: true, java: false, host: `host-${clientId}`, pid: 7 } as const;
   const owner = { owner: `${clientId}:1`, clientId, threadId: '1', client: 'node', process } as const;
   const holder: HolderReport = { ...owner, holdCount: 1 };
   const report: Unjudged = { ...base(key), holders: [holder] };
-  return all.verdictOf({ ...report, ...all.about(report) }, HELD, watched);
+  return judge({ ...report, ...all.about(report) }, { now: Date.now(), whoWaits: all, watched });
 }
 
 function holderOf({ clientId, host }: ClientAnswer): HolderReport {
@@ -110,7 +107,7 @@ describe('WhoWaits: verdicts of what the clients answer', () => {
     const all = whoWaits([...clients, client('w', [], [wait('w', 'a', [])])]);
     const holders = clients.map(holderOf);
     const report: Unjudged = { ...base('a'), kind: 'readWrite', mode: 'read', holders };
-    const { kind, sentence } = all.verdictOf({ ...report, ...all.about(report) }, HELD, undefined);
+    const { kind, sentence } = judge({ ...report, ...all.about(report) }, { now: Date.now(), whoWaits: all });
     expect(kind).to.equal('stuck');
     expect(sentence).to.contain('look at process 7 on host-p, process 7 on host-q, process 7 on host-r and 1 more.');
   });
@@ -122,7 +119,7 @@ describe('WhoWaits: verdicts of what the clients answer', () => {
     };
     const kindOf = (...clients: readonly ClientAnswer[]): string => {
       const report: Unjudged = { ...base('g'), kind: 'group', holders: clients.map(holderOf) };
-      return whoWaits(clients).verdictOf(report, HELD, undefined).kind;
+      return judge(report, { now: Date.now(), whoWaits: whoWaits(clients) }).kind;
     };
     expect(kindOf(inGroup('p', ['b'], ['a']), inGroup('q', ['a'], ['b']))).to.equal('dead-lock');
     expect(kindOf(inGroup('p', ['b'], ['a']), inGroup('q', ['c'], ['b']))).to.equal('held');
@@ -155,7 +152,7 @@ describe('WhoWaits: verdicts of what the clients answer', () => {
 
   it('a live holder that was seen for long, is not renewed, and never began to listen may be blocked', () => {
     const others = whoWaits([client('q', [], [wait('q', 'a', [])])]);
-    const seen = (ms: number, renewedTo?: number) => ({ heldSince: Date.now() - ms, renewedTo });
+    const seen = (ms: number, renewedTo?: number): History => ({ ...UNSEEN, heldSince: Date.now() - ms, renewedTo });
     const { kind, sentence } = judged(others, 'a', 'p', seen(15_001));
     expect(kind).to.equal('held');
     expect(sentence).to.contain('event loop has been blocked since it took the lock');

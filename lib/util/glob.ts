@@ -31,6 +31,12 @@ export function globTest(glob: string): (text: string) => boolean {
   };
 }
 
+/** A test whether a name matches one of these patterns. */
+export function anyGlobTest(globs: readonly string[]): (text: string) => boolean {
+  const tests = globs.map(globTest);
+  return (text) => tests.some((test) => test(text));
+}
+
 /**
  * A pattern for SCAN that finds every key containing a name that matches.
  * @returns `undefined` if all keys must be scanned: an open `[` or a final `\` would absorb the `*` that we append
