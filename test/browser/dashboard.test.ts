@@ -17,7 +17,7 @@ interface Found {
   readonly clientWidth: number;
   readonly parentElement: Found;
   matches(selector: string): boolean;
-  getBoundingClientRect(): { readonly width: number };
+  getBoundingClientRect(): { readonly width: number; readonly height: number };
 }
 /** What runs in the page sees this one. */
 declare const document: {
@@ -368,6 +368,107 @@ describe('the dashboard in a browser', function () {
     await page.waitForFunction(() => document.activeElement?.matches('a.row') === true);
   });
 
+  /** Presses Tab until an element with that text has the focus. */
+  async function tabTo(text: RegExp): Promise<void> {
+    for (let i = 0; i < 40; i++) {
+      await page.keyboard.press('Tab');
+      if (text.test(await page.evaluate(() => document.activeElement?.innerText ?? ''))) return;
+    }
+    throw new Error(`Tab does not lead to ${text}`);
+  }
+
+  it('with the keyboard only: search, open, release by force; what was done stays until it is closed', async () => {
+    const source = new FakeSource(report('order:1'), report('order:2'), report('other'));
+    await page.goto(await serve(dashboardOf(source, { readOnly: false })));
+    await shows('a.row', /other/);
+    await page.keyboard.press('/');
+    await page.keyboard.type('order');
+    await shows('.pages', /1–2 of 2/);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await shows('.detail h2', /order:2/);
+    await tabTo(/If you must/);
+    await page.keyboard.press('Enter');
+    await tabTo(/Release by force/);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog[open]');
+    await page.keyboard.type('order:2');
+    await page.keyboard.press('Enter');
+    await shows('dialog', /The lock is released/);
+    // The lock is gone, and the button with it.
+    await shows('.detail', /Nothing by that name|no longer/);
+    expect(source.reports.has('order:2')).to.equal(false);
+    expect(await shows('dialog', /The lock is released/)).to.contain('Close');
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.querySelector('dialog') === null);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.querySelector('.detail') === null);
+  });
+
+  it('with the keyboard only: permits that do not come back, a latch that nobody counts down', async () => {
+    const redisson = trackClient(Redisson.create(server.url));
+    const semaphore = redisson.getSemaphore('quota');
+    await semaphore.trySetPermits(1);
+    await semaphore.acquire();
+    const waiter = trackClient(Redisson.create(server.url));
+    const got = waiter.getSemaphore('quota').acquire();
+    const latch = redisson.getCountDownLatch('ready');
+    await latch.trySetCount(1);
+    const gone = waiter.getCountDownLatch('ready').await();
+    const base = await serve(trackClient(createDashboard({ redisson, readOnly: false })));
+    for (const [name, button, outcome, over] of [
+      ['quota', /Add by force/, /The permits are there/, got],
+      ['ready', /Open by force/, /The latch is open/, gone],
+    ] as const) {
+      await page.goto('about:blank');
+      await page.goto(`${base}/#lock=${name}`);
+      await shows('.detail .verdict', /1 connection waits/);
+      await tabTo(/If you must/);
+      await page.keyboard.press('Enter');
+      await tabTo(button);
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('dialog[open]');
+      await page.keyboard.type(name);
+      await page.keyboard.press('Enter');
+      await shows('dialog', outcome);
+      await over;
+    }
+    await semaphore.delete();
+  });
+
+  it('a Redis that refuses locks, and what may be lost: red and amber, each with a link that fits', async () => {
+    const source = new FakeSource(report('a'));
+    await page.goto(await serve(dashboardOf(source)));
+    await shows('a.row', /a/);
+    const refuses = 'Redis answers, but refuses locks: OOM, its memory is full. What to do: make room.';
+    const lost = { at: Date.now(), locks: 2, names: ['x', 'y'], certain: false };
+    source.tell({ kind: 'health', at: Date.now(), health: { refuses, lost } });
+    await shows('.banner', /refuses locks: OOM/);
+    await shows('.banner.slow', /may have lost 2 locks that were held: x, y/);
+    await shows('.health', /Redis refuses locks/);
+    const links = await page.$$eval('.banner a', (all) => all.map((one) => (one as unknown as { hash: string }).hash));
+    expect(links).to.deep.equal(['#redis-does-not-answer-or-refuses', '#a-lock-was-lost']);
+    // The list is not out of date: Redis answers.
+    expect(await page.$('.list.stale')).to.equal(null);
+  });
+
+  it('a name of 5000 characters leaves room for the rest on a phone', async () => {
+    const name = 'x'.repeat(5_000);
+    const source = new FakeSource(report(name), report('short'));
+    await page.setViewport({ width: 390, height: 844 });
+    const base = await serve(dashboardOf(source));
+    await page.goto(base);
+    await shows('a.row', /short/);
+    const height = (selector: string): Promise<number> =>
+      page.evaluate((one) => document.querySelector(one)!.getBoundingClientRect().height, selector);
+    expect(await height('a.row')).to.be.lessThan(400);
+    await page.goto('about:blank');
+    await page.goto(`${base}/#lock=${name}`);
+    await shows('.detail .verdict', /Held/);
+    expect(await height('.detail h2')).to.be.lessThan(250);
+  });
+
   for (const [scheme, rules] of [
     ['light', undefined],
     ['dark', COLOUR_RULES],
@@ -420,9 +521,10 @@ describe('the dashboard in a browser', function () {
       source.tell({ kind: 'outage', at: Date.now(), error: new Error('away') });
       await shows('.banner', /away/);
       await check('an outage');
-      source.runs = 'second';
       source.tell({ kind: 'recovered', at: Date.now() });
       source.remove('forever');
+      const lost = { at: Date.now(), locks: 1, names: ['forever'], certain: true };
+      source.tell({ kind: 'health', at: Date.now(), health: { lost } });
       await shows('.banner', /without 1 lock that was held.*forever/);
       await check('a restart that lost a lock');
       await page.type('#search', 'nothing of the kind');

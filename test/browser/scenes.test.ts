@@ -33,8 +33,20 @@ const WORDS: Readonly<Record<SceneName, readonly RegExp[]>> = {
   stuck: [/process PID on HOST/, /Held for/, /will not end by itself/, /If it makes no progress, restart it/],
   deadLock: [/HOST · PID/, /Held for/, /has waited .* for account:2/s, /Restart one of these processes/],
   healthy: [/HOST · PID/, /Held for/, /Nobody waits/],
+  busy: [/HOST · PID/, /Held for/, /its main loop has been silent for/, /If it makes no progress, restart it/],
+  permits: [/No permit is left/, /Somebody has waited for/, /ioredisson permits --add/, /If you must/],
+  latch: [/The latch is closed: 1 count to go/, /Somebody has waited for/, /ioredisson latch --open/, /If you must/],
+  noExpiry: [/HOST · PID/, /has no expiry/, /Ask who set it/],
+  leader: [/Held by process PID on HOST/, /Somebody has waited for .*, as expected/],
+  left: [/Held by process/, /ends when it is released/],
+  ordered: [/Held by process PID on HOST/, /ends when it is released/],
+  throttle: [/No permit is left/, /give them back/],
   many: [/process PID on HOST/, /Held for/, /will not end by itself/, /If it makes no progress, restart it/],
 };
+
+/** `SCENES=stuck,busy` plays these only. */
+const chosen = process.env['SCENES']?.split(',');
+const PLAYED = (Object.entries(SCENES) as [SceneName, Scene][]).filter(([name]) => chosen?.includes(name) ?? true);
 
 /** Pictures of the scenes are kept in this folder, for somebody to look at. */
 const folder = process.env['SCENE_PICTURES'];
@@ -51,12 +63,13 @@ describe('scenes in a browser', function () {
     browser = await openBrowser(this);
     ensureBuilt();
     if (folder !== undefined) fs.mkdirSync(folder, { recursive: true });
-    for (const name of ['stuck', 'healthy', 'many'] as const) ripening.set(name, await makeScene(SCENES[name]));
+    const long = PLAYED.filter(([, { ripensMs }]) => ripensMs > 20_000);
+    await Promise.all(long.map(async ([name, scene]) => ripening.set(name, await makeScene(scene))));
   });
 
   after(() => browser?.close());
 
-  for (const [name, scene] of Object.entries(SCENES) as [SceneName, Scene][]) {
+  for (const [name, scene] of PLAYED) {
     it(`${scene.title}: who, since when, why, what to do; axe-core finds nothing; nothing is wider than a phone`, async () => {
       const world = ripening.get(name) ?? (await makeScene(scene));
       await world.ripe;

@@ -55,7 +55,8 @@ function lock(name: string, heldForMs: number, holder: HolderReport, more: Parti
   } as const;
   const all = { ...facts, ...more };
   const renewedTo = more.ttlMs === undefined ? WATCHDOG_MS : undefined;
-  const verdict = verdictOf(all, { now: Date.now(), renewedTo });
+  const watched = { heldSince: undefined, waitedSince: undefined, renewedTo, renewedAt: undefined };
+  const verdict = verdictOf(all, { now: Date.now(), watched });
   return { ...all, verdict, heldSince: started - heldForMs };
 }
 

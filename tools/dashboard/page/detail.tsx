@@ -8,10 +8,11 @@ import type {
   QueuedView,
   SessionView,
 } from '../../../lib/operators/dashboard/wire';
-import { adviceOf } from '../../../lib/operators/inspection/advice';
+import { adviceOf, runbookOf } from '../../../lib/operators/inspection/advice';
 import {
   Badge,
   clock,
+  colorOf,
   connectionOf,
   count,
   kindOf,
@@ -25,7 +26,7 @@ import {
   zone,
 } from './format';
 import { HeldFor, valueOf } from './list';
-import { ReleaseDialog } from './release';
+import { type Act, ForceDialog } from './force';
 
 interface DetailProps {
   readonly name: string;
@@ -39,16 +40,21 @@ interface DetailProps {
   readonly onClose: () => void;
 }
 
+/** A longer name scrolls. */
+const LONG_NAME = 400;
+
 /** All details of one lock. */
 export function Detail({ name, lock, session, stale, trouble, onClose }: DetailProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   // Keyboard users continue here.
   useEffect(() => heading.current?.focus(), [name]);
+  // Here and not beside its button: what was done stays readable when the lock is gone, and its button with it.
+  const [asked, act] = useState<{ readonly lock: LockDetail; readonly action: Act } | undefined>(undefined);
   return (
     <aside class={stale ? 'detail stale' : 'detail'} aria-label="Lock">
       <div class="banner-place">{trouble}</div>
       <header>
-        <h2 ref={heading} tabIndex={-1}>
+        <h2 ref={heading} tabIndex={name.length > LONG_NAME ? 0 : -1} class={name.length > LONG_NAME ? 'long' : ''}>
           <Name text={name} />
         </h2>
         <button type="button" class="quiet close" onClick={onClose} aria-label="Close">
@@ -67,7 +73,8 @@ export function Detail({ name, lock, session, stale, trouble, onClose }: DetailP
           <p>Nobody holds a lock of this name now, and nobody waits for it.</p>
         </section>
       )}
-      {lock && <Body lock={lock} session={session} />}
+      {lock && <Body lock={lock} session={session} act={(action) => act({ lock, action })} />}
+      {asked !== undefined && <ForceDialog {...asked} onClose={() => act(undefined)} />}
     </aside>
   );
 }
@@ -88,14 +95,20 @@ function Place({ target, stale }: { target: SessionView['target']; stale: boolea
   );
 }
 
-function Body({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
+interface BodyProps {
+  readonly lock: LockDetail;
+  readonly session: SessionView | undefined;
+  /** Asks the user to confirm a change. */
+  readonly act: (action: Act) => void;
+}
+
+function Body({ lock, session, act }: BodyProps): JSX.Element {
   const now = useClock(250);
-  const isLock = ['lock', 'fair', 'fenced', 'readWrite', 'group'].includes(lock.kind);
   const value = valueOf(lock);
   const { verdict } = lock;
   return (
     <>
-      <section class={`verdict v-${verdict.kind}`} aria-label="Verdict">
+      <section class={`verdict ${colorOf(lock)}`} aria-label="Verdict">
         <Badge lock={lock} now={now} />
         {silentSince(lock) !== undefined && <code class="code">{verdict.kind}</code>}
         <p>
@@ -129,7 +142,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
             </span>
           )}
         </Fact>
-        {value !== '' && <Fact label={lock.kind === 'countDownLatch' ? 'Latch' : 'Permits'}>{value}</Fact>}
+        {value !== '' && <Fact label={lock.actions.includes('openLatch') ? 'Latch' : 'Permits'}>{value}</Fact>}
         {lock.token !== undefined && (
           <Fact label="Fencing token">
             <code>{lock.token}</code>
@@ -137,7 +150,13 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
         )}
         {visible(lock.key) !== visible(lock.name) && (
           <Fact label="Key">
-            <Name text={lock.key} />
+            {lock.key.length > LONG_NAME ? (
+              <div class="long" tabIndex={0} role="group" aria-label="Key">
+                <Name text={lock.key} />
+              </div>
+            ) : (
+              <Name text={lock.key} />
+            )}
           </Fact>
         )}
       </dl>
@@ -179,7 +198,7 @@ function Body({ lock, session }: { lock: LockDetail; session: SessionView | unde
           <More shown={lock.permits.length} all={lock.acquired ?? lock.permits.length} />
         </Part>
       )}
-      {isLock && lock.holders.length > 0 && <Release lock={lock} session={session} />}
+      <Forced lock={lock} session={session} act={act} />
       <Part title="Events" size={lock.events.length}>
         {lock.events.length === 0 ? (
           <p class="muted">This page has seen nothing happen to it yet.</p>
@@ -200,7 +219,7 @@ function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefin
     <p>
       {advice}{' '}
       {runbook !== undefined && (
-        <a href={`${runbook}#${kind}`} target="_blank" rel="noreferrer">
+        <a href={runbook + runbookOf(lock, kind)} target="_blank" rel="noreferrer">
           What to do
         </a>
       )}
@@ -212,8 +231,9 @@ function Advice({ lock, runbook }: { lock: LockDetail; runbook: string | undefin
 const TIME = String.raw`[\d.]+ [smhd](?: \d+ [smh])?`;
 const ENDS = new RegExp(` in ${TIME}, at \\S+Z`);
 const HELD = new RegExp(`^Held for ${TIME} by`);
-const WAITED = new RegExp(`has waited for ${TIME}\\.`);
+const WAITED = new RegExp(`has waited for ${TIME}(?=[.,])`);
 const ANSWERED = new RegExp(`not answered (?:for ${TIME}|within 2 s):`);
+const SILENT = new RegExp(`silent for ${TIME}`);
 
 /** Lets the time spans in the server's sentence run on, like all others on the page. */
 function Sentence({ lock, now }: { lock: LockDetail; now: number }): JSX.Element {
@@ -221,7 +241,8 @@ function Sentence({ lock, now }: { lock: LockDetail; now: number }): JSX.Element
   const { endsAt, kind } = verdict;
   const sentence = verdict.sentence
     .replace(HELD, `Held for ${span(now - heldSince)} by`)
-    .replace(WAITED, `has waited for ${span(now - waitedSince)}.`)
+    .replace(WAITED, `has waited for ${span(now - waitedSince)}`)
+    .replace(SILENT, `silent for ${span(now - (silentSince(lock) ?? now))}`)
     .replace(ANSWERED, `not answered for ${span(now - (silentSince(lock) ?? now))}:`);
   const [before, after] = sentence.split(ENDS);
   if (endsAt === undefined || before === undefined || after === undefined) return <>{sentence}</>;
@@ -463,31 +484,43 @@ function shortOwner(owner: string): string {
 /** Verdicts where no holder may be left to release the lock. */
 const MAY_BE_RELEASED: readonly LockDetail['verdict']['kind'][] = ['holder-gone', 'no-expiry'];
 
-/** Shown openly only if there is a reason: a user in a hurry clicks what is at hand. */
-function Release({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
-  const way = <ReleaseWay lock={lock} session={session} />;
-  if (MAY_BE_RELEASED.includes(lock.verdict.kind)) {
+/**
+ * What can be done by force, as the server says. It is shown openly only if there is a reason: a user in a hurry clicks
+ * what is at hand.
+ */
+function Forced({ lock, session, act }: BodyProps): JSX.Element | null {
+  const { actions, holders, verdict } = lock;
+  const isLock = actions.includes('forceUnlock');
+  if (actions.length === 0 || (isLock && holders.length === 0)) return null;
+  const way = isLock ? (
+    <ReleaseWay lock={lock} session={session} act={act} />
+  ) : (
+    <RemedyWay lock={lock} session={session} act={act} />
+  );
+  if (MAY_BE_RELEASED.includes(verdict.kind)) {
     return (
       <Part title="Release it by force" size={0}>
         {way}
       </Part>
     );
   }
+  const what = isLock
+    ? 'release it by force'
+    : actions.includes('addPermits')
+      ? 'give permits back by force'
+      : 'open it by force';
   return (
     <section class="part">
       <details class="must">
-        <summary>If you must: release it by force</summary>
+        <summary>If you must: {what}</summary>
         {way}
       </details>
     </section>
   );
 }
 
-function ReleaseWay({ lock, session }: { lock: LockDetail; session: SessionView | undefined }): JSX.Element {
-  const [isOpen, open] = useState(false);
+function ReleaseWay({ lock, session, act }: BodyProps): JSX.Element {
   const isPartial = lock.holderCount > lock.holders.length;
-  const url = session?.target.url;
-  const where = url === undefined ? '--config <redisson.yaml>' : `--url ${quoted(url)}`;
   return (
     <>
       <p class="warning">
@@ -495,25 +528,120 @@ function ReleaseWay({ lock, session }: { lock: LockDetail; session: SessionView 
         that it has ended.
       </p>
       {session?.readOnly !== false || isPartial ? (
-        <>
-          <p class="muted">
-            {isPartial ? 'It has more holders than are shown.' : 'This page is read-only.'} From a shell, with the
-            password of this user where it has one:
-          </p>
-          <pre class="command" tabIndex={0} aria-label="Command">
-            {`ioredisson unlock --force ${where} ${quoted(lock.name)}`}
-          </pre>
-        </>
+        <Shell
+          why={isPartial ? 'It has more holders than are shown.' : 'This page is read-only.'}
+          commands={[`ioredisson unlock --force ${placeOf(session)} ${quoted(lock.name)}`]}
+        />
       ) : (
-        <p>
-          <button type="button" class="danger" onClick={() => open(true)}>
-            Release by force…
-          </button>
-        </p>
+        <Button text="Release by force…" onClick={() => act({ action: 'forceUnlock' })} />
       )}
-      {isOpen && <ReleaseDialog lock={lock} onClose={() => open(false)} />}
     </>
   );
+}
+
+/** Permits that do not come back, a latch that nobody counts down any more. */
+function RemedyWay({ lock, session, act }: BodyProps): JSX.Element {
+  const { actions, name, permits = [] } = lock;
+  const [wanted, want] = useState(1);
+  const [id, choose] = useState('');
+  const command = (verb: string, option: string): string =>
+    `ioredisson ${verb} ${option} --force ${placeOf(session)} ${quoted(name)}`;
+  const adds = actions.includes('addPermits');
+  const releases = actions.includes('releasePermit') && permits.length > 0;
+  const opens = actions.includes('openLatch');
+  const warning = (
+    <p class="warning">
+      {adds &&
+        'Whoever has a permit is neither asked nor stopped: if it is alive, more are inside at once than should be. '}
+      {opens && 'Whoever still counts down is not asked: those who wait go on before it is done. '}
+      Make sure first that no process that uses it is left.
+    </p>
+  );
+  if (session?.readOnly !== false) {
+    const commands = [
+      ...(adds ? [command('permits', '--add 1')] : []),
+      ...(releases ? [command('permits', `--release ${permits[0]!.id}`)] : []),
+      ...(opens ? [command('latch', '--open')] : []),
+    ];
+    return (
+      <>
+        {warning}
+        <Shell why="This page is read-only." commands={commands} />
+      </>
+    );
+  }
+  return (
+    <>
+      {warning}
+      {adds && (
+        <p class="remedy">
+          <label>
+            Permits{' '}
+            <input
+              type="number"
+              min={1}
+              step={1}
+              value={wanted}
+              onInput={(event) => want(Math.max(1, Math.floor(Number(event.currentTarget.value)) || 1))}
+            />
+          </label>{' '}
+          <Button text="Add by force…" onClick={() => act({ action: 'addPermits', permits: wanted })} />
+        </p>
+      )}
+      {releases && (
+        <p class="remedy">
+          <select
+            aria-label="Permit"
+            value={id || permits[0]!.id}
+            onChange={(event) => choose(event.currentTarget.value)}
+          >
+            {permits.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.id}
+              </option>
+            ))}
+          </select>{' '}
+          <Button
+            text="Give back by force…"
+            onClick={() => act({ action: 'releasePermit', permitId: id || permits[0]!.id })}
+          />
+        </p>
+      )}
+      {opens && (
+        <p>
+          <Button text="Open by force…" onClick={() => act({ action: 'openLatch' })} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function Button({ text, onClick }: { text: string; onClick: () => void }): JSX.Element {
+  return (
+    <button type="button" class="danger" onClick={onClick}>
+      {text}
+    </button>
+  );
+}
+
+/** The same from a shell. */
+function Shell({ why, commands }: { why: string; commands: readonly string[] }): JSX.Element {
+  return (
+    <>
+      <p class="muted">{why} From a shell, with the password of this user where it has one:</p>
+      {commands.map((command) => (
+        <pre key={command} class="command" tabIndex={0} aria-label="Command">
+          {command}
+        </pre>
+      ))}
+    </>
+  );
+}
+
+/** Which Redis, as options of a command. */
+function placeOf(session: SessionView | undefined): string {
+  const url = session?.target.url;
+  return url === undefined ? '--config <redisson.yaml>' : `--url ${quoted(url)}`;
 }
 
 /** Quotes a name for a shell. */

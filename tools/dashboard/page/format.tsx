@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LockRow, OwnerView } from '../../../lib/operators/dashboard/wire';
+import { levelOf } from '../../../lib/operators/inspection/advice';
+import { KIND_NAMES } from '../../../lib/operators/inspection/kindNames';
 import { readableTime } from '../../../lib/util/readableTime';
 import { serverNow } from './live';
 
@@ -73,13 +75,22 @@ export const VERDICTS = {
   'wrong-type': ['wrong type', '!'],
 } as const;
 
+/** Somebody has waited long for permits or a latch: whether that is trouble, nobody but a person can tell. */
+const LONG_WAIT = ['long wait', '◔'] as const;
+
+/** The class with the colour of a verdict. */
+export function colorOf({ verdict }: LockRow): string {
+  return levelOf(verdict) === 'amber' ? 'v-amber' : `v-${verdict.kind}`;
+}
+
 export function Badge({ lock, now }: { readonly lock: LockRow; readonly now: number }): JSX.Element {
   const { kind } = lock.verdict;
-  const [label, sign] = VERDICTS[kind];
+  const isAmber = levelOf(lock.verdict) === 'amber';
+  const [label, sign] = isAmber ? LONG_WAIT : VERDICTS[kind];
   const since = kind === 'not-renewed' ? silentSince(lock) : undefined;
   return (
     <>
-      <span class={`badge v-${kind}`}>
+      <span class={`badge ${colorOf(lock)}`}>
         <span aria-hidden="true">{sign}</span> {since === undefined ? label : 'no answer'}
       </span>
       {since !== undefined && <span class="for"> for {span(now - since)}</span>}
@@ -93,22 +104,12 @@ export function silentSince({ holders }: LockRow): number | undefined {
   return all.length === 0 ? undefined : Math.min(...all);
 }
 
-export const KIND_NAMES: Readonly<Record<LockRow['kind'], string>> = {
-  lock: 'lock',
-  fair: 'fair',
-  fenced: 'fenced',
-  readWrite: 'read/write',
-  group: 'group',
-  semaphore: 'semaphore',
-  permitExpirableSemaphore: 'semaphore, leases',
-  countDownLatch: 'latch',
-  number: 'number',
-  other: 'other data',
-  none: 'nothing there',
-};
+/** What a key holds that is none of the kinds. */
+const OTHERS = { number: 'number', other: 'other data', none: 'nothing there' } as const;
+const NAMES: Readonly<Record<LockRow['kind'], string>> = { ...KIND_NAMES, ...OTHERS };
 
 export function kindOf({ kind, mode }: LockRow): string {
-  return mode === undefined ? KIND_NAMES[kind] : `${KIND_NAMES[kind]}, ${mode === 'read' ? 'reading' : 'writing'}`;
+  return mode === undefined ? NAMES[kind] : `${NAMES[kind]}, ${mode === 'read' ? 'reading' : 'writing'}`;
 }
 
 /** A short name for the process of an owner. */
@@ -144,7 +145,7 @@ export function LeaseBar({ lock, now, large }: { lock: LockRow; now: number; lar
   return (
     <span class={large ? 'lease large' : 'lease'}>
       <span class="track" aria-hidden="true">
-        <span class={`fill v-${lock.verdict.kind}`} style={{ transform: `scaleX(${share.toFixed(4)})` }} />
+        <span class={`fill ${colorOf(lock)}`} style={{ transform: `scaleX(${share.toFixed(4)})` }} />
       </span>
       <span class="left">{left === 0 ? '…' : span(left)}</span>
     </span>

@@ -1,11 +1,13 @@
 import { type JSX, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Counts, SessionView, TargetView } from '../../../lib/operators/dashboard/wire';
+import { lossText } from '../../../lib/operators/inspection/advice';
+import { KIND_NAMES } from '../../../lib/operators/inspection/kindNames';
 import { Detail } from './detail';
 import { clock, count, span, useClock, visible } from './format';
 import { List } from './list';
 import { BASE, type Live, LiveStream, NOTHING, PAGE, paramsOf } from './live';
-import { KINDS, SORTS, STATES, useView, type View } from './view';
+import { SORTS, STATES, useView, type View } from './view';
 
 const STATE_NAMES = { all: 'All', held: 'Held', waited: 'Waited for', trouble: 'Trouble', free: 'Free' } as const;
 
@@ -26,13 +28,13 @@ function App(): JSX.Element {
     document.title = `${trouble > 0 ? `(${trouble}) ` : ''}Locks · ${label}`;
   }, [trouble, label]);
   const stale =
-    live.connection !== 'live' || !(live.health === undefined || ['ok', 'slow'].includes(live.health.state));
+    live.connection !== 'live' || !(live.health === undefined || ['ok', 'slow', 'refused'].includes(live.health.state));
   const lock = live.lock?.name === view.lock ? live.lock?.lock : undefined;
   return (
     <div class={view.lock === undefined ? 'app' : 'app open'}>
       <Header live={live} target={session?.target} />
       <div role="status" class="banner-place">
-        <Trouble live={live} />
+        <Trouble live={live} runbook={session?.runbook} />
       </div>
       <div class="body">
         <main>
@@ -46,7 +48,7 @@ function App(): JSX.Element {
             lock={lock}
             session={session}
             stale={stale}
-            trouble={<Trouble live={live} />}
+            trouble={<Trouble live={live} runbook={session?.runbook} />}
             onClose={() => closeDetail(view, change)}
           />
         )}
@@ -87,6 +89,9 @@ function useKeys(view: View, change: (part: Partial<View>) => void): void {
       if (event.key === 'Escape' && latest.current.view.lock !== undefined) {
         return closeDetail(latest.current.view, latest.current.change);
       }
+      // From the search, the arrows lead into what it has found; in a list of choices they choose.
+      const isSearching = target instanceof HTMLInputElement && target.id === 'search';
+      if (isSearching && event.key === 'ArrowDown') return walk(event, 1);
       if (isTyping) return;
       if (event.key === '/') {
         event.preventDefault();
@@ -122,6 +127,7 @@ function Header({ live: { health, connection }, target }: { live: Live; target: 
     silent: 'Redis does not answer',
     slow: 'Redis is slow',
     denied: 'Redis denies access',
+    refused: 'Redis refuses locks',
     error: 'Redis refuses',
     closed: 'Client is shut down',
   } as const;
@@ -163,7 +169,8 @@ function Header({ live: { health, connection }, target }: { live: Live; target: 
 }
 
 /** Problems of Redis or of this page. */
-function Trouble({ live: { connection, connectionNote, health, head } }: { live: Live }): JSX.Element {
+function Trouble({ live, runbook }: { live: Live; runbook: string | undefined }): JSX.Element {
+  const { connection, connectionNote, health, head } = live;
   const now = useClock(1_000);
   const isLost = connection === 'lost' || connection === 'refused';
   const isBad = connection === 'live' && health !== undefined && !['ok', 'connecting'].includes(health.state);
@@ -176,22 +183,20 @@ function Trouble({ live: { connection, connectionNote, health, head } }: { live:
             <strong>{message}</strong>
           </p>
           {isBad && <p aria-live="off">For {span(now - health.since)}.</p>}
-          {head !== undefined && head.counts.all > 0 && <p>What is shown was true at {clock(head.now)}.</p>}
+          {health?.state !== 'refused' && head !== undefined && head.counts.all > 0 && (
+            <p>What is shown was true at {clock(head.now)}.</p>
+          )}
+          {isBad && <WhatToDo runbook={runbook} section="redis-does-not-answer-or-refuses" />}
         </div>
       )}
       {health?.lost !== undefined && (
-        <div class="banner">
+        <div class={health.lost.certain ? 'banner' : 'banner slow'}>
           <p>
             <strong>
-              Redis came back at {clock(health.lost.at)} without {count(health.lost.locks)}{' '}
-              {health.lost.locks === 1 ? 'lock that was held' : 'locks that were held'}.
+              {clock(health.lost.at)}: {lossText(health.lost, visible)}
             </strong>
           </p>
-          <p>
-            It was restarted, or failed over. Each holder is told that its lock is lost. Gone:{' '}
-            {health.lost.names.map(visible).join(', ')}
-            {health.lost.locks > health.lost.names.length && ', …'}
-          </p>
+          <WhatToDo runbook={runbook} section="a-lock-was-lost" />
         </div>
       )}
       {head?.truncated === true && (
@@ -200,6 +205,17 @@ function Trouble({ live: { connection, connectionNote, health, head } }: { live:
         </div>
       )}
     </>
+  );
+}
+
+function WhatToDo({ runbook, section }: { runbook: string | undefined; section: string }): JSX.Element | null {
+  if (runbook === undefined) return null;
+  return (
+    <p>
+      <a href={`${runbook}#${section}`} target="_blank" rel="noreferrer">
+        What to do
+      </a>
+    </p>
   );
 }
 
@@ -247,9 +263,9 @@ function Filters({
           onChange={(event) => change({ kind: event.currentTarget.value, page: 0 })}
         >
           <option value="">Every kind</option>
-          {Object.entries(KINDS).map(([kind, text]) => (
+          {Object.entries(KIND_NAMES).map(([kind, text]) => (
             <option key={kind} value={kind}>
-              {text}
+              {text[0]!.toUpperCase() + text.slice(1)}
             </option>
           ))}
         </select>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { KIND_NAMES } from '../../../lib/operators/inspection/kindNames';
 
 /** What the page shows. It is stored in the address after #, so users can share it, and it goes to no server. */
 export interface View {
@@ -21,17 +22,6 @@ export const SORTS = {
   ends: 'Ends first',
   name: 'Name',
 } as const;
-export const KINDS = {
-  lock: 'Lock',
-  fair: 'Fair lock',
-  fenced: 'Fenced lock',
-  readWrite: 'Read/write lock',
-  group: 'Group of values',
-  semaphore: 'Semaphore',
-  permitExpirableSemaphore: 'Semaphore with leases',
-  countDownLatch: 'Latch',
-} as const;
-
 function read(): View {
   const params = new URLSearchParams(location.hash.slice(1));
   const known = (name: string, values: readonly string[], fallback: string): string => {
@@ -42,7 +32,7 @@ function read(): View {
   return {
     search: params.get('q') ?? '',
     state: known('state', STATES, DEFAULTS.state),
-    kind: known('kind', Object.keys(KINDS), ''),
+    kind: known('kind', Object.keys(KIND_NAMES), ''),
     sort: known('sort', Object.keys(SORTS), DEFAULTS.sort),
     page: Number.isSafeInteger(page) && page > 0 ? page : 0,
     lock: params.get('lock') || undefined,

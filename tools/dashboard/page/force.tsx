@@ -4,8 +4,22 @@ import type { LockDetail, SessionView } from '../../../lib/operators/dashboard/w
 import { connectionOf, Name, processOf, visible } from './format';
 import { BASE, errorOf } from './live';
 
-/** Asks for the name of the lock, and takes the lock from its holders. */
-export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: () => void }): JSX.Element {
+/** A change that the user wants. */
+export type Act =
+  | { readonly action: 'forceUnlock' }
+  | { readonly action: 'addPermits'; readonly permits: number }
+  | { readonly action: 'releasePermit'; readonly permitId: string }
+  | { readonly action: 'openLatch' };
+
+interface ForceDialogProps {
+  /** As the user saw it when deciding. */
+  readonly lock: LockDetail;
+  readonly action: Act;
+  readonly onClose: () => void;
+}
+
+/** Asks for the name of the object, and changes it whoever has it. */
+export function ForceDialog({ lock, action, onClose }: ForceDialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, type] = useState('');
   const [busy, setBusy] = useState(false);
@@ -23,7 +37,7 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
     setBusy(true);
     setProblem('');
     try {
-      setOutcome(await send(lock.name, holders));
+      setOutcome(await send(lock.name, action, holders));
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
@@ -33,13 +47,15 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
   return (
     <dialog ref={dialog} class="release" aria-labelledby="release-title" onClose={onClose}>
       <form onSubmit={(event) => void release(event)}>
-        <h2 id="release-title">Release by force</h2>
+        <h2 id="release-title">{titleOf(action)}</h2>
         <p class="subject">
           <Name text={lock.name} />
         </p>
         {outcome === '' ? (
           <>
-            {alive.length > 0 ? (
+            {action.action !== 'forceUnlock' ? (
+              <p class="warning">{warningOf(action)}</p>
+            ) : alive.length > 0 ? (
               <p class="warning">
                 <b>Its holder is connected</b> ({processOf(alive[0]!)}). It is not asked, and may go on as if it had the
                 lock until its next renewal. Two may be inside at once.
@@ -68,7 +84,7 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
                 Cancel
               </button>
               <button type="submit" class="danger" disabled={!isRight || busy}>
-                {busy ? 'Releasing…' : 'Release'}
+                {busy ? 'Working…' : buttonOf(action)}
               </button>
             </div>
           </>
@@ -87,18 +103,61 @@ export function ReleaseDialog({ lock, onClose }: { lock: LockDetail; onClose: ()
   );
 }
 
+function titleOf(act: Act): string {
+  switch (act.action) {
+    case 'forceUnlock':
+      return 'Release by force';
+    case 'addPermits':
+      return `Add ${act.permits} ${act.permits === 1 ? 'permit' : 'permits'} by force`;
+    case 'releasePermit':
+      return `Give permit ${act.permitId.slice(0, 8)}… back by force`;
+    case 'openLatch':
+      return 'Open by force';
+  }
+}
+
+function buttonOf({ action }: Act): string {
+  return { forceUnlock: 'Release', addPermits: 'Add', releasePermit: 'Give back', openLatch: 'Open' }[action];
+}
+
+function warningOf({ action }: Act): string {
+  return action === 'openLatch'
+    ? 'Nobody who still counts down is asked. Those who wait go on.'
+    : 'Nobody who has a permit is asked, and it may go on: then more are inside at once than should be.';
+}
+
+interface Done {
+  readonly released?: boolean;
+  readonly changed?: boolean;
+  readonly warning?: string;
+}
+
+function outcomeOf({ action }: Act, { released = false, changed = false }: Done): string {
+  switch (action) {
+    case 'forceUnlock':
+      return released ? 'The lock is released. Who waits for it has been told.' : 'Nobody held it any more.';
+    case 'addPermits':
+      return 'The permits are there. Who waits for them has been told.';
+    case 'releasePermit':
+      return 'The permit is back. Who waits for one has been told.';
+    case 'openLatch':
+      return changed ? 'The latch is open. Who waits for it has been told.' : 'It was open.';
+  }
+}
+
 /** @returns the outcome, for the user */
-async function send(name: string, holders: readonly string[]): Promise<string> {
+async function send(name: string, act: Act, holders: readonly string[]): Promise<string> {
   const session = await fetch(`${BASE}api/session`);
   if (!session.ok) throw new Error(await errorOf(session));
   const { token = '' } = (await session.json()) as SessionView;
-  const response = await fetch(`${BASE}api/unlock`, {
+  const isUnlock = act.action === 'forceUnlock';
+  const response = await fetch(`${BASE}${isUnlock ? 'api/unlock' : 'api/remedy'}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-ioredisson-token': token },
-    body: JSON.stringify({ name, confirm: name, holders }),
+    body: JSON.stringify({ name, confirm: name, ...(isUnlock ? { holders } : act) }),
   });
   if (!response.ok) throw new Error(await errorOf(response));
-  const { released, warning } = (await response.json()) as { released: boolean; warning?: string };
-  const text = released ? 'The lock is released. Who waits for it has been told.' : 'Nobody held it any more.';
-  return warning === undefined ? text : `${text} ${warning}`;
+  const done = (await response.json()) as Done;
+  const text = outcomeOf(act, done);
+  return done.warning === undefined ? text : `${text} ${done.warning}`;
 }
