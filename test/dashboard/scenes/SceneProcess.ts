@@ -1,13 +1,22 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import * as path from 'node:path';
+import { threadFile } from '../../../tools/threadFile';
 import { trackClient } from '../../support';
 import { transpiled } from '../../support/transpiled';
 
 /** What a process of a scene is asked to do. */
 export type Act =
   /** Takes locks and keeps them; without a lease the watchdog renews them. */
-  | { readonly kind: 'hold'; readonly names: readonly string[]; readonly leaseMs?: number }
+  | { readonly kind: 'hold'; readonly names: readonly string[]; readonly leaseMs?: number; readonly thread?: boolean }
   | { readonly kind: 'wait'; readonly name: string; readonly callers: number }
+  /** Sets a semaphore, and takes all of its permits, which have no owner. */
+  | { readonly kind: 'takePermits'; readonly name: string; readonly permits: number }
+  /** Callers who take one of the permits for a moment, over and over. */
+  | { readonly kind: 'throttle'; readonly name: string; readonly permits: number; readonly callers: number }
+  | { readonly kind: 'waitForPermit'; readonly name: string }
+  | { readonly kind: 'waitForLatch'; readonly name: string }
+  /** Gives all back that it holds. */
+  | { readonly kind: 'giveBack'; readonly names: readonly string[] }
   /** Takes `outer`, and inside it, after `go`, `inner`. */
   | { readonly kind: 'nest'; readonly outer: string; readonly inner: string }
   | { readonly kind: 'go' }
@@ -39,7 +48,9 @@ export class SceneProcess {
 
   /** Starts one whose client is connected. @param watchdogMs - its `lockWatchdogTimeout` */
   static async start(url: string, watchdogMs = 30_000): Promise<SceneProcess> {
-    const child = fork(transpiled(path.join(__dirname, 'actor.ts')), [url, String(watchdogMs)], { execArgv: [] });
+    const child = fork(transpiled(path.join(__dirname, 'actor.ts')), [url, String(watchdogMs), threadFile()], {
+      execArgv: [],
+    });
     const actor = trackClient(new SceneProcess(child));
     await actor.#answerTo(0);
     return actor;
@@ -61,6 +72,12 @@ export class SceneProcess {
     const text = (await this.do({ kind: 'metrics' })) as string;
     const value = new RegExp(`^ioredisson_${name}\\{[^}]*name="${lock}"[^}]*\\} (\\S+)$`, 'm').exec(text)?.[1];
     return value === undefined ? undefined : Number(value);
+  }
+
+  /** Its event loop stands still for so long, in ms, and costs no CPU. */
+  block(ms: number): void {
+    this.runs = false;
+    this.#child.send({ id: this.#next++, kind: 'block', ms });
   }
 
   /** SIGSTOP: it answers nothing, and its connections stay open. */

@@ -35,7 +35,11 @@ const WHOLE_FRAME = ['--interval', '20s', '--count', '1'];
  * Asks all tools about a lock of a scene. One command runs at a time: together they are what a busy machine is to each.
  * @param many - whether there are too many locks for one frame of `top`
  */
-export async function askTools({ url, base, processes }: World, lock: string, many: boolean): Promise<Answers> {
+export async function askTools(
+  { url, base, processes, options }: World,
+  lock: string,
+  many: boolean,
+): Promise<Answers> {
   let before: Promise<unknown> = Promise.resolve();
   const command = (...args: string[]): Promise<string> => {
     const run = before.then(() => runCommand(...args));
@@ -62,11 +66,11 @@ export async function askTools({ url, base, processes }: World, lock: string, ma
     Promise.all(gauges),
     page('locks'),
     page(`lock?name=${encodeURIComponent(lock)}`),
-    command('list'),
-    command('list', '--json'),
-    command('inspect', lock),
-    command('inspect', '--json', lock),
-    command('top', ...(many ? ['--count', '1'] : WHOLE_FRAME)),
+    command('list', ...options),
+    command('list', '--json', ...options),
+    command('inspect', lock, ...options),
+    command('inspect', '--json', lock, ...options),
+    command('top', ...options, ...(many ? ['--count', '1'] : WHOLE_FRAME)),
     command('doctor', '--json'),
   ]);
   return {
@@ -82,6 +86,11 @@ export async function askTools({ url, base, processes }: World, lock: string, ma
 /** How many locks are in trouble, as the page knows. */
 export async function troubleOnPage({ base }: World): Promise<number> {
   return ((await askPage(base, 'locks')) as WindowView).counts.trouble;
+}
+
+/** The page's verdict on a lock; `undefined`: there is none. */
+export async function verdictOnPage({ base }: World, lock: string): Promise<LockDetail['verdict'] | undefined> {
+  return ((await askPage(base, `lock?name=${encodeURIComponent(lock)}`)) as { lock: LockDetail | null }).lock?.verdict;
 }
 
 async function askPage(base: string, path: string): Promise<unknown> {

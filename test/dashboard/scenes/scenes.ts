@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { CliProcess } from '../../cli/support/CliProcess';
 import { RedisServer, sleep, trackClient } from '../../support';
 import { SceneProcess } from './SceneProcess';
@@ -9,6 +10,8 @@ export interface Scene {
   readonly lock: string;
   /** How long after it was made it is what its title says, in ms. */
   readonly ripensMs: number;
+  /** More options of the commands that know them: list, inspect, top, dashboard. */
+  readonly options?: readonly string[];
   make(world: World): Promise<void>;
 }
 
@@ -22,10 +25,14 @@ export class World {
 
   /** Resolves when it is what its title says. */
   ripe: Promise<void> = Promise.resolve();
+  /** When that has happened which is to be told (monotonic). */
+  happenedAt = performance.now();
+  readonly options: readonly string[];
   readonly #server: RedisServer;
   readonly #dashboard: CliProcess;
 
-  constructor(server: RedisServer, dashboard: CliProcess, base: string) {
+  constructor(server: RedisServer, dashboard: CliProcess, base: string, options: readonly string[]) {
+    this.options = options;
     this.#server = server;
     this.#dashboard = dashboard;
     this.url = server.url;
@@ -36,6 +43,16 @@ export class World {
   async close(): Promise<void> {
     await Promise.all([this.#dashboard, ...this.processes].map((one) => one.stop()));
     await this.#server.stop();
+  }
+
+  /** What the tools are to find out happens now. */
+  happens(): void {
+    this.happenedAt = performance.now();
+  }
+
+  /** A connection that changes things behind the scenes. */
+  get admin(): Redis {
+    return trackClient(new Redis(this.url));
   }
 
   async start(count: number, watchdogMs?: number): Promise<readonly SceneProcess[]> {
@@ -81,6 +98,7 @@ export const SCENES = {
       const holder = await crowd(world, 'billing:nightly', LONG_MS);
       // As long as anybody might ask for it.
       await sleep(ASKED_MS);
+      world.happens();
       holder.kill();
     },
   },
@@ -91,6 +109,7 @@ export const SCENES = {
     async make(world) {
       const holder = await crowd(world, 'export:parquet', LONG_MS);
       await sleep(ASKED_MS);
+      world.happens();
       holder.freeze();
     },
   },
@@ -126,6 +145,95 @@ export const SCENES = {
       }
     },
   },
+  busy: {
+    title: 'a holder whose event loop is busy, and whose watchdog thread renews',
+    lock: 'report:year',
+    ripensMs: STUCK_MS,
+    async make(world) {
+      const [holder, ...waiters] = (await world.start(3)) as [SceneProcess, SceneProcess, SceneProcess];
+      // The second one is the healthy twin: nobody waits for it.
+      await holder.do({ kind: 'hold', names: ['report:year', 'report:month'], thread: true });
+      for (const [i, waiter] of waiters.entries()) {
+        await waiter.do({ kind: 'wait', name: 'report:year', callers: 3 - 2 * i });
+      }
+      await sleep(ASKED_MS);
+      holder.block(LONG_MS);
+    },
+  },
+  permits: {
+    title: 'permits that do not come back: their process has died',
+    lock: 'api:quota',
+    ripensMs: STUCK_MS,
+    async make(world) {
+      const [holder, waiter] = (await world.start(2)) as [SceneProcess, SceneProcess];
+      await holder.do({ kind: 'takePermits', name: 'api:quota', permits: 2 });
+      holder.kill();
+      await waiter.do({ kind: 'waitForPermit', name: 'api:quota' });
+      world.happens();
+    },
+  },
+  latch: {
+    title: 'a latch that nobody counts down any more',
+    lock: 'import:ready',
+    ripensMs: STUCK_MS,
+    async make(world) {
+      const [waiter] = (await world.start(1)) as [SceneProcess];
+      await waiter.do({ kind: 'waitForLatch', name: 'import:ready' });
+      world.happens();
+    },
+  },
+  noExpiry: {
+    title: 'a lock that has lost its expiry',
+    lock: 'cache:warm',
+    ripensMs: ASKED_MS,
+    async make(world) {
+      const [holder, waiter] = (await world.start(2)) as [SceneProcess, SceneProcess];
+      await holder.do({ kind: 'hold', names: ['cache:warm'], leaseMs: LONG_MS });
+      await waiter.do({ kind: 'wait', name: 'cache:warm', callers: 1 });
+      world.happens();
+      await world.admin.persist('cache:warm');
+    },
+  },
+  leader: {
+    title: 'twin of a stuck lock: a leader with its standby, which is expected',
+    lock: 'leader:eu',
+    ripensMs: STUCK_MS,
+    options: ['--expect-waits', 'leader:*'],
+    async make(world) {
+      await crowd(world, 'leader:eu');
+    },
+  },
+  left: {
+    title: 'twin of a killed holder: one that gives back and ends',
+    lock: 'billing:daily',
+    ripensMs: SEEN_MS,
+    async make(world) {
+      const holder = await crowd(world, 'billing:daily');
+      await sleep(ASKED_MS);
+      await holder.do({ kind: 'giveBack', names: ['billing:daily'] });
+      holder.kill();
+    },
+  },
+  ordered: {
+    title: 'twin of a dead-lock: the same locks, in one order',
+    lock: 'account:1',
+    ripensMs: ASKED_MS,
+    async make(world) {
+      const [p, q] = (await world.start(2)) as [SceneProcess, SceneProcess];
+      await p.do({ kind: 'nest', outer: 'account:1', inner: 'account:2' });
+      await p.do({ kind: 'go' });
+      await q.do({ kind: 'wait', name: 'account:1', callers: 1 });
+    },
+  },
+  throttle: {
+    title: 'twin of permits that do not come back: a semaphore that is waited for, each time for a moment',
+    lock: 'api:rate',
+    ripensMs: STUCK_MS,
+    async make(world) {
+      const [worker] = (await world.start(1)) as [SceneProcess];
+      await worker.do({ kind: 'throttle', name: 'api:rate', permits: 2, callers: 6 });
+    },
+  },
   many: {
     title: '50 000 locks, one of them stuck',
     lock: 'order:31415',
@@ -143,11 +251,20 @@ export const SCENES = {
 export type SceneName = keyof typeof SCENES;
 
 /** Makes a scene, with a page that is open when things happen. In a `before`: what a test makes ends with it. */
-export async function makeScene({ make, ripensMs }: Scene): Promise<World> {
+export async function makeScene({ make, ripensMs, options = [] }: Scene): Promise<World> {
   const server = trackClient(await RedisServer.start());
-  const dashboard = CliProcess.start(['dashboard', '--port', '0', '--label', 'production', '-u', server.url]);
+  const dashboard = CliProcess.start([
+    'dashboard',
+    '--port',
+    '0',
+    '--label',
+    'production',
+    '-u',
+    server.url,
+    ...options,
+  ]);
   const [, base] = await dashboard.prints(/^(http:\/\/\S+)\/\n/);
-  const world = new World(server, dashboard, base!);
+  const world = new World(server, dashboard, base!, options);
   await make(world);
   world.ripe = sleep(ripensMs);
   return world;
