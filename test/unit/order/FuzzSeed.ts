@@ -180,7 +180,7 @@ class FuzzSeed implements Observer {
       const by = this.#clients.find(({ label }) => label === client)!;
       if (by.forcedRuns < by.forcedCalls) {
         by.forcedRuns++;
-        const claims = this.#forcing.get(by)?.claims ?? [];
+        const claims = (this.#forcing.get(by) ?? []).flatMap((target) => target.claims);
         this.#judge.forced(claims);
       } else this.note(`${client} the same forced release runs again`);
     }
@@ -188,7 +188,7 @@ class FuzzSeed implements Observer {
     this.note(`      server: ${client} ${name} ${shown.join(' ')} -> ${this.#replyText(reply)}`);
   }
 
-  readonly #forcing = new Map<FuzzClient, Target>();
+  readonly #forcing = new Map<FuzzClient, readonly Target[]>();
 
   #readable(arg: string): string {
     if (/^redisson_|^PUBLISH$/.test(arg)) return '';
@@ -625,15 +625,19 @@ class FuzzSeed implements Observer {
       const client = random.of(this.#clients);
       if (client.closing) return;
       const target = random.of(this.#targets.filter(({ claims }) => claims.every(({ key }) => key === claims[0]!.key)));
-      client.forcedCalls = client.forcedRuns + 1;
-      this.#forcing.set(client, target);
+      client.forcedCalls++;
+      this.#forcing.set(client, [...(this.#forcing.get(client) ?? []), target]);
       if (this.#mode.trouble === 'breaks' && random.chance(60)) {
         setTimeout(() => client.link.break(random.of([0.5, 1]), 1 + random.below(10)), 2 + random.below(14));
       }
       const done = await this.#call({ client, id: 0 }, `forceUnlock() ${target.what}`, () =>
         target.of(client).forceUnlock(),
       );
-      client.forcedCalls = client.forcedRuns;
+      // Where it has failed its only copy may run later.
+      if (done.error === undefined) {
+        client.forcedCalls = client.forcedRuns;
+        this.#forcing.delete(client);
+      }
       if (done.error !== undefined && !this.#mayFail(done.error.code, client)) {
         this.#judge.violate(`WRONG ERROR forceUnlock(): ${done.error.message}`);
       }
