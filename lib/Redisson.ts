@@ -133,7 +133,12 @@ export class Redisson {
       const { callSites } = introspection;
       const parts = { clientId: this.#id, ownerships, subscriptions, backOffWaits: this.#backOffWaits, executor };
       const place = serverIdentity(settings);
-      this.#introspection = new Introspection({ ...parts, nameOf: (key) => unmapName(key, nameMapper), callSites, place });
+      this.#introspection = new Introspection({
+        ...parts,
+        nameOf: (key) => unmapName(key, nameMapper),
+        callSites,
+        place,
+      });
     }
     executor.onUnheard = warnUnheard;
     executor.onReply = watchdog.catchUp;
