@@ -246,8 +246,9 @@ export class Lock implements MemberLock {
       const found = holdToRelease(engine, around);
       if (found === undefined) break;
       const { ownership, hold } = found;
-      if (!ownership.unsettled) return engine.release(ownership.threadId, hold);
-      await ownership.whenIdle();
+      const turn = ownership.lane.turn('release');
+      if (turn === undefined) return engine.release(ownership.threadId, hold);
+      await turn;
     }
     const { id } = around.thread;
     // The remaining holds of its thread belong to a section beside the call, or were acquired in one.
@@ -271,7 +272,7 @@ export class Lock implements MemberLock {
   async #count(threadId: number): Promise<number> {
     const { engine } = this;
     for (const ownership of engine.ownershipsOf(threadId)) {
-      if (ownership.passing !== undefined) await ownership.whenReleased();
+      await ownership.lane.turn('count');
     }
     return engine.kind.holdCount(engine, engine.kind.ownerOf(threadId));
   }
@@ -332,7 +333,7 @@ export async function attach(lock: Lock, ticket: Ticket, leaseMs: number): Promi
 function threadToAttach(engine: LockEngine, from: string): number | undefined {
   const threadId = engine.context.undoneAttach.get(from);
   const ownership = threadId === undefined ? undefined : engine.ownershipOf(threadId);
-  return ownership === undefined || ownership.unsettled || ownership.holds.length > 0 ? undefined : threadId;
+  return ownership === undefined || ownership.lane.claimed || ownership.holds.length > 0 ? undefined : threadId;
 }
 
 /**

@@ -162,7 +162,10 @@ export class LockHold implements MemberHold {
     const hold = this.#hold;
     let own: Ownership;
     for (let shortened = false; ; shortened = true) {
-      while (this.#ownership?.releasing === true) await this.#ownership.whenReleased();
+      for (let turn = this.#ownership?.lane.turn('alone'); turn !== undefined;) {
+        await turn;
+        turn = this.#ownership?.lane.turn('alone');
+      }
       own = this.#checkDetachable();
       if (shortened || own.remainingMs(performance.now()) - leaseMs <= NOTICE_MS) break;
       // Waiters are notified of a shorter lease.
@@ -205,7 +208,7 @@ export class LockHold implements MemberHold {
     if (hold.lost !== undefined) throw hold.lost;
     if (ownership?.holds.includes(hold) !== true || hold.expires === true) throw notHeld(name, threadId, hold);
     const others = lock.otherHalfOf(threadId);
-    if (ownership.holds.length > 1 || ownership.unsettled || (others !== undefined && !others.unused)) {
+    if (ownership.holds.length > 1 || ownership.lane.claimed || (others !== undefined && !others.unused)) {
       throw new IllegalMonitorStateError(
         `Lock '${name}': thread ${threadId} has other holds of it, or is acquiring one, and detach() would leave them ` +
           'without the lock. Release them first.',

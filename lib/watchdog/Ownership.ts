@@ -1,15 +1,12 @@
-import pDefer, { type DeferredPromise } from 'p-defer';
 import type { ObjectKind } from '../api';
-import type { SendRecord } from '../connection/pending/CommandExecutor';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Origin, type Scope } from '../thread/threadScope';
 import type { Due } from '../util/timing';
+import { Lane } from './Lane';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NOTHING: Remainder = Object.freeze({ left: 0, remainingMs: 0 });
-/** Leaves what there is. */
-const AS_IT_IS: Remainder = Object.freeze({ left: 1, remainingMs: 0 });
 
 /** The key of an ownership in the table: the lock's key and the owner. */
 export function ownershipKey(rawName: string, owner: string): string {
@@ -41,14 +38,6 @@ export interface Remainder {
   readonly left: number;
   /** The lease that those need, in ms; 0 leaves the expiry unchanged. */
   readonly remainingMs: number;
-}
-
-/** A lock that is passed on within this process before Redis knows. */
-export interface Passing {
-  /** Monotonic time until which Redis keeps the lock for this process, whoever of it has it. */
-  readonly deadline: number;
-  /** An acquisition that got the lock so was given up. @returns whether it has it, and so what it has is handled */
-  drop(acquisition: object): boolean;
 }
 
 /** One acquisition: what one `unlock` releases, and what the public `LockHold` stands for. */
@@ -103,7 +92,7 @@ export type OwnershipIdentity = Renewable & Pick<Ownership, 'key' | 'name' | 'ki
 /**
  * All holds of one thread on one lock, as far as this client knows. In a group, each set of values is a lock of its own.
  * Sets of one owner that share a value have a common count in Redis, so their commands wait for each other:
- * {@link overlapping}.
+ * {@link overlapping}. What is under way for it, and what waits for what, is known to its {@link lane} alone.
  *
  * States: idle (no holds) -> acquiring -> held (1..n holds) -> idle; held -> lost (removed from the table).
  */
@@ -130,35 +119,17 @@ export class Ownership implements Charge, Due {
    * Monotonic time until which Redis certainly keeps the lock, counted from before the last confirmed command was sent.
    */
   deadline = 0;
-  /** Whether an acquisition is under way; there is at most one. */
-  acquiring = false;
-  /** The section for which the acquisition under way is made; other calls wait for that whole section. */
-  acquirer: Scope | undefined;
   /**
    * With `localHandOver`: monotonic time just before the last command was sent with which Redis confirmed that it has the
    * lock.
    */
   confirmedAt: number | undefined;
-  /**
-   * Set while Redis may have the lock under the name of another thread of this process: no command may name this owner,
-   * and it counts as one that releases.
-   */
-  passing: Passing | undefined;
   renewalMs = 0;
   failure: Error | undefined;
   renewing: object | undefined;
   heapIndex = -1;
-  /** The number of rollbacks under way. The table keeps this ownership until they have ended. */
-  rollbacks = 0;
-  #idle: DeferredPromise<void> | undefined;
-  #releases = 0;
-  /** How many commands have begun. */
-  #begun = 0;
-  /** The number of the last one that a caller wanted: an undo changes nothing that anybody counts on. */
-  #lastChange = 0;
-  /** When a command ended that has freed it, or may have (monotonic). */
-  #freedAt = -Infinity;
-  #released: DeferredPromise<void> | undefined;
+  /** What is under way for it. */
+  readonly lane = new Lane(this);
 
   constructor(identity: OwnershipIdentity) {
     this.key = identity.key;
@@ -203,14 +174,14 @@ export class Ownership implements Charge, Due {
 
   /** The longest `watchdogMs` of its holds without a lease, in ms; 0 if all have one, or while Redis does not know it. */
   get watchdogMs(): number {
-    return this.passing === undefined ? longest(this.holds, watchdogMsOf) : 0;
+    return this.lane.relay === undefined ? longest(this.holds, watchdogMsOf) : 0;
   }
 
   /**
    * The longest `maxStallMs` of its holds without a lease, in ms; 0 if the watchdog thread renews none of them.
    */
   get maxStallMs(): number {
-    return this.passing === undefined ? longest(this.holds, maxStallMsOf) : 0;
+    return this.lane.relay === undefined ? longest(this.holds, maxStallMsOf) : 0;
   }
 
   /** Monotonic end of the longest lease of its holds; `Infinity` if the watchdog renews one of them. */
@@ -248,147 +219,10 @@ export class Ownership implements Charge, Due {
     return longest(this.holds, (hold) => (hold.leaseMs === -1 ? confirmedUntil(now, hold.watchdogMs) : hold.leaseEnd));
   }
 
-  /**
-   * Whether a release is under way. The next acquisition is sent only when none is: a release may be sent again because
-   * its reply is late, and would then also release what the acquisition has just acquired.
-   */
-  get releasing(): boolean {
-    return this.#releases > 0 || this.othersRelease;
-  }
-
-  /** Whether an acquisition is under way of it, or of one that shares a value with it. */
-  get unsettled(): boolean {
-    return this.acquiring || this.overlapping?.some(({ acquiring }) => acquiring) === true;
-  }
-
-  /** Whether it has no holds, and no acquisition, release or rollback of it is under way. */
+  /** Whether it has no holds, and nothing is under way for it. */
   get unused(): boolean {
-    return this.holds.length === 0 && !this.acquiring && this.#releases === 0 && this.rollbacks === 0;
+    return this.holds.length === 0 && this.lane.idle;
   }
-
-  /**
-   * A command of it begins.
-   * @param isChange - `false`: an undo, which is sent for no caller
-   */
-  begin(sendRecord: SendRecord, isChange: boolean): OwnerCommand {
-    const isAlone = !this.releasing;
-    this.beginRelease();
-    const number = ++this.#begun;
-    if (isChange) this.#lastChange = number;
-    return new OwnerCommand(this, sendRecord, number, isAlone);
-  }
-
-  /**
-   * It has ended.
-   * @param mayHaveRun - whether it did what it was to do, or may have
-   */
-  end(command: OwnerCommand, mayHaveRun: boolean): void {
-    if (mayHaveRun && command.leftNone) {
-      this.#freedAt = performance.now();
-      this.overlapping?.forEach((other) => (other.#freedAt = this.#freedAt));
-    }
-    this.endRelease();
-  }
-
-  /** Whether a command that a caller wanted has begun since this one. */
-  hasChangedSince({ number }: OwnerCommand): boolean {
-    return this.#lastChange !== number;
-  }
-
-  /** Whether any other command was under way beside this one. */
-  hadOthersBeside({ number, isAlone }: OwnerCommand): boolean {
-    return !isAlone || this.#begun !== number;
-  }
-
-  /** Whether another command that was under way beside this one has freed the lock, or may have. */
-  wasFreedBeside({ begunAt }: OwnerCommand): boolean {
-    return this.#freedAt >= begunAt;
-  }
-
-  /** Whether a release is under way of one that shares a value with it. */
-  get othersRelease(): boolean {
-    return this.overlapping?.some((other) => other.#releases > 0) === true;
-  }
-
-  /** Call before a release is sent. */
-  beginRelease(): void {
-    this.#releases++;
-  }
-
-  /** Call when a release has ended, with success or with an error. */
-  endRelease(): void {
-    if (--this.#releases === 0) recheckAll(this);
-  }
-
-  /** Resolves when no release is under way. The caller must then check again. */
-  whenReleased(): Promise<void> {
-    return this.releasing ? (this.#released ??= pDefer<void>()).promise : Promise.resolve();
-  }
-
-  /** Resolves when no acquisition is under way, or no holds are left. The caller must then check again. */
-  whenIdle(): Promise<void> {
-    return this.unsettled ? (this.#idle ??= pDefer<void>()).promise : Promise.resolve();
-  }
-
-  /** The acquisition under way has ended. */
-  ended(): void {
-    this.acquiring = false;
-    this.acquirer = undefined;
-    recheckAll(this);
-  }
-
-  /**
-   * Lets those continue that need not wait any more: what was under way has ended, or no holds are left, and so none
-   * that a call could release.
-   */
-  recheck(): void {
-    if (!this.unsettled || this.holds.length === 0) {
-      this.#idle?.resolve();
-      this.#idle = undefined;
-    }
-    if (this.releasing) return;
-    this.#released?.resolve();
-    this.#released = undefined;
-  }
-}
-
-/**
- * A command that leaves so many holds of an owner as there are when it is written, with the lease that those need: a
- * release, another lease, an undo. Several of them may be under way at once. They are written to one connection, so
- * the last one carries what is true, whichever of them had to be sent again.
- */
-export class OwnerCommand {
-  readonly ownership: Ownership;
-  readonly sendRecord: SendRecord;
-  /** Its number among the commands of its owner. */
-  readonly number: number;
-  /** Whether no other one was under way when it began. */
-  readonly isAlone: boolean;
-  /** Monotonic. */
-  readonly begunAt = performance.now();
-  /** Whether it was written to leave no hold. */
-  leftNone = false;
-
-  constructor(ownership: Ownership, sendRecord: SendRecord, number: number, isAlone: boolean) {
-    this.ownership = ownership;
-    this.sendRecord = sendRecord;
-    this.number = number;
-    this.isAlone = isAlone;
-  }
-
-  /** What it leaves, if it is written now. Of a lock that is passed on, Redis has a hold under its owner's name. */
-  leaves(): Remainder {
-    const { ownership } = this;
-    const remainder = ownership.passing === undefined ? ownership.remainder() : AS_IT_IS;
-    if (remainder.left === 0) this.leftNone = true;
-    return remainder;
-  }
-}
-
-/** Not a method: private methods cost each object a field. */
-function recheckAll(ownership: Ownership): void {
-  ownership.recheck();
-  ownership.overlapping?.forEach((other) => other.recheck());
 }
 
 /** The longest of the times that holds have; 0 without holds. */
@@ -519,7 +353,7 @@ export class OwnedValues {
       other.overlapping = other.overlapping!.filter((one) => one !== ownership);
     }
     ownership.overlapping = [];
-    ownership.recheck();
+    ownership.lane.recheck();
     this.#all.delete(ownership);
     if (this.#byField.size > 0)
       this.#change(ownership, (covering = NOBODY) => covering.filter((one) => one !== ownership));

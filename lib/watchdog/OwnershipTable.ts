@@ -9,12 +9,12 @@ import { runOutside } from '../util/outside';
 import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
 import { endsUndo, Leftovers, mayHaveRun, type Why } from '../acquire/Rollback';
 import type { ReleaseReply } from '../scripts/replies';
+import type { OwnerCommand } from './Lane';
 import {
   OwnedValues,
   confirmedUntil,
   type GroupValues,
   type Hold,
-  type OwnerCommand,
   type Ownership,
   type OwnershipIdentity,
   ownershipKey,
@@ -57,6 +57,7 @@ export class OwnershipTable {
   readonly #values = new Map<string, OwnedValues>();
   readonly #listeners = new Listeners<LockLost>('An onLockLost listener');
   readonly #leftovers = new Leftovers();
+  #closed = false;
   // Made when needed: most clients have no such calls.
   #sectionQueues: SectionQueues | undefined;
   /** Called when the holds or the deadline of an ownership have changed, and when it has no holds any more. */
@@ -75,8 +76,8 @@ export class OwnershipTable {
    * rollbacks: no caller waits for those.
    */
   get busy(): boolean {
-    for (const { releasing, rollbacks, holds } of this.#ownerships.values()) {
-      if ((releasing && rollbacks === 0) || holds.some(({ expires }) => !expires)) return true;
+    for (const { lane, holds } of this.#ownerships.values()) {
+      if (lane.busy || holds.some(({ expires }) => !expires)) return true;
     }
     return false;
   }
@@ -141,8 +142,10 @@ export class OwnershipTable {
    */
   add(ownership: Ownership, hold: Hold, deadline: number): void {
     ownership.add(hold);
-    const until = Math.min(deadline, ownership.passing?.deadline ?? Infinity);
+    const until = Math.min(deadline, ownership.lane.relay?.deadline ?? Infinity);
     if (until > ownership.deadline) ownership.deadline = until;
+    // Redis answered while the client was being closed.
+    if (this.#closed) this.lose([closedLoss(ownership)]);
     this.watcher?.changed(ownership);
   }
 
@@ -159,7 +162,7 @@ export class OwnershipTable {
     const record = newSendRecord();
     let ran = true;
     // Before the hold is removed: the next acquisition of this thread waits for the command.
-    const command = ownership.begin(record, true);
+    const command = ownership.lane.begin(record, true);
     if (hold !== undefined) this.release(ownership, hold);
     let reply: R;
     try {
@@ -179,7 +182,7 @@ export class OwnershipTable {
       if (hold?.released === true) hold.trace?.released(error);
       throw error;
     } finally {
-      ownership.end(command, ran);
+      ownership.lane.end(command, ran);
       this.tidy(ownership);
     }
     const judging = answered(reply, command);
@@ -203,7 +206,7 @@ export class OwnershipTable {
       return;
     }
     ownership.deadline = 0;
-    ownership.recheck();
+    ownership.lane.recheck();
     this.watcher?.ended(ownership);
     this.#shortenOthers(ownership);
     this.tidy(ownership);
@@ -307,7 +310,7 @@ export class OwnershipTable {
 
   /** An acquisition has ended. @param failed - the section for which it was made, if it did not acquire the lock */
   ended(ownership: Ownership, failed: object | undefined): void {
-    ownership.ended();
+    ownership.lane.unclaim();
     this.tidy(ownership);
     this.#sectionQueues?.free(ownership);
     if (failed !== undefined) this.#sectionQueues?.free(failed);
@@ -338,11 +341,10 @@ export class OwnershipTable {
   close(): void {
     const { watcher } = this;
     this.watcher = undefined;
+    this.#closed = true;
     const ownerships = [...this.#ownerships.values()];
     for (const ownership of ownerships) watcher?.ended(ownership);
-    const options = { cause: new ShutdownError() };
-    const why = 'its client was shut down, and nothing renews it';
-    this.lose(ownerships.map((ownership) => ({ ownership, why, options, how: 'closed' })));
+    this.lose(ownerships.map(closedLoss));
   }
 
   /**
@@ -480,6 +482,12 @@ export interface Loss {
    * them.
    */
   readonly how?: 'released' | 'givenUp' | 'closed' | 'cleared' | undefined;
+}
+
+/** The loss of an ownership whose client is shut down. */
+function closedLoss(ownership: Ownership): Loss {
+  const why = 'its client was shut down, and nothing renews it';
+  return { ownership, why, options: { cause: new ShutdownError() }, how: 'closed' };
 }
 
 /** The code of a {@link stallFailure}. */

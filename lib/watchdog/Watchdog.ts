@@ -118,7 +118,7 @@ export class Watchdog {
     this.#checkAt = Infinity;
     this.#checkedAt = performance.now();
     // What is passed on is checked by the command with which Redis gets to know it.
-    const isHeld = ({ holds, passing }: Ownership): boolean => holds.length > 0 && passing === undefined;
+    const isHeld = ({ holds, lane }: Ownership): boolean => holds.length > 0 && lane.relay === undefined;
     void inPortions(doubted, this.#batchSize, isHeld, async (batch) => {
       try {
         await this.#ask(

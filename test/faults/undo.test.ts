@@ -389,9 +389,9 @@ function keptBy(opened: sinon.SinonSpy, error: UndoError, command: UndoCommand):
   for (const table of new Set(opened.thisValues as OwnershipTable[])) {
     for (const ownership of table.all()) {
       if (ownership.holds.length > 0) kept.push('a hold');
-      if (ownership.acquiring) kept.push('an acquisition');
-      if (ownership.releasing) kept.push('a release');
-      if (!late) kept.push(`an ownership with ${ownership.rollbacks} rollbacks`);
+      if (ownership.lane.claimed) kept.push('an acquisition');
+      if (ownership.lane.mustWait('alone')) kept.push('a release');
+      if (!late) kept.push('an ownership with undos under way');
     }
   }
   return kept.join(', ');

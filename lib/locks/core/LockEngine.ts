@@ -10,15 +10,8 @@ import { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
-import {
-  confirmedUntil,
-  type Hold,
-  holdForUnlock,
-  type OwnerCommand,
-  Ownership,
-  ownershipKey,
-  waitKeyOf,
-} from '../../watchdog/Ownership';
+import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, waitKeyOf } from '../../watchdog/Ownership';
+import type { OwnerCommand } from '../../watchdog/Lane';
 import type { LockKind } from '../../kinds/Kind';
 import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
 import { releaseOrHandOver, wakeWaiters } from './handOver';
@@ -55,7 +48,7 @@ export class LockEngine {
     const { thread } = request;
     const identity = this.#identify(thread.id);
     const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
-    if (ownership.unsettled) {
+    if (ownership.lane.mustWait('claim')) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.acquisitionPending(this.name, thread.id);
     }
@@ -65,9 +58,8 @@ export class LockEngine {
     const target = new LockTarget(context, kind, ownership, request, leaseMs);
     const { acquisition } = target;
     const { section } = request.call;
-    ownership.acquiring = true;
     // Parallel readers wait only for each other's acquisition, not for each other's section.
-    if (section !== undefined && !this.shared) ownership.acquirer = section;
+    ownership.lane.claim(this.shared ? undefined : section);
     let ok = false;
     try {
       const acquired = await acquireWithin(acquisition, waitLimit(request.waitMs, request.signal));
@@ -95,16 +87,13 @@ export class LockEngine {
     const ownership = ownerships.get(key);
     if (hold !== undefined && ownership?.holds.includes(hold) !== true) return Promise.resolve();
     const free = ownership === undefined || ownership.holds.length === 0;
-    if (!free && ownership.othersRelease) {
-      // Which of two commands has freed a value that both cover would not be known.
-      return ownership.whenReleased().then(() => this.release(threadId, hold, around));
+    if (free) {
+      if (ownership?.lane.mustWait('claim') !== true) return this.#releaseUnknown(identity);
+      throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
     }
-    if (ownership?.unsettled === true) {
-      if (free) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
-      // Checked again after each pause: the thread may have begun another acquisition meanwhile.
-      return ownership.whenIdle().then(() => this.release(threadId, hold, around));
-    }
-    if (free) return this.#releaseUnknown(identity);
+    // Checked again after each pause: the thread may have begun another acquisition meanwhile.
+    const turn = ownership.lane.turn('release');
+    if (turn !== undefined) return turn.then(() => this.release(threadId, hold, around));
     const chosen = hold ?? holdForUnlock(ownership.holds, around);
     if (chosen === undefined) throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
     const heldUntil = ownership.deadline;
@@ -122,7 +111,7 @@ export class LockEngine {
         const isFree = inTime && ownership.holds.length === 0;
         // If it was sent twice, "not held" means that the first send released it; or another command did, which carried
         // the same.
-        const isReleased = (): boolean => command.sendRecord.sends > 1 || ownership.wasFreedBeside(command);
+        const isReleased = (): boolean => command.sendRecord.sends > 1 || ownership.lane.wasFreedBeside(command);
         const judge = (): void => {
           if (isFree && isReleased()) return;
           wakeWaiters(context, kind, ownership);
@@ -133,8 +122,8 @@ export class LockEngine {
           throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
         };
         // One that is still under way may have done it.
-        if (isFree && !isReleased() && ownership.releasing) return ownership.whenReleased().then(judge);
-        return judge();
+        const others = isFree && !isReleased() ? ownership.lane.turn('alone') : undefined;
+        return others === undefined ? judge() : others.then(judge);
       },
     });
   }
@@ -153,7 +142,7 @@ export class LockEngine {
       }
     }
     // An earlier command says nothing of what a later one changes.
-    if (reply.kind !== 'kept' || ownership.holds.length === 0 || ownership.hasChangedSince(command)) return;
+    if (reply.kind !== 'kept' || ownership.holds.length === 0 || ownership.lane.hasChangedSince(command)) return;
     context.ownerships.confirm(ownership, ownership.keptUntil(sendRecord.sentAt ?? begunAt));
   }
 
@@ -169,10 +158,10 @@ export class LockEngine {
     const { kind, context } = this;
     const { ownerships } = context;
     let ownership = this.ownershipOf(threadId);
-    const mustWait = (one: Ownership): boolean => one.unsettled || one.passing !== undefined || one.othersRelease;
-    while (ownership !== undefined && mustWait(ownership) && ownership.holds.includes(hold)) {
-      await (ownership.unsettled ? ownership.whenIdle() : ownership.whenReleased());
-      ownership = this.ownershipOf(threadId);
+    for (let turn; ownership?.live.includes(hold) === true; ownership = this.ownershipOf(threadId)) {
+      turn = ownership.lane.turn('lease');
+      if (turn === undefined) break;
+      await turn;
     }
     if (ownership?.live.includes(hold) !== true) return false;
     const own = ownership;
@@ -187,7 +176,7 @@ export class LockEngine {
       send: (command) => kind.release(command),
       failed: (error, command) => {
         // Another command may have carried it.
-        if (mayHaveRun(error) || !own.live.includes(hold) || own.hadOthersBeside(command)) return;
+        if (mayHaveRun(error) || !own.live.includes(hold) || own.lane.hadOthersBeside(command)) return;
         ownerships.setLease(own, hold, leaseBefore, endBefore);
         ownerships.confirm(own, deadline);
       },
@@ -229,10 +218,10 @@ export class LockEngine {
     wakeWaiters(this.context, this.kind, identity);
     if (ownerships.release(ownership, hold)) ownerships.update(ownership);
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
-    if (ownership.acquiring || ownership.holds.length > 0) return;
-    if (!ownership.unsettled) this.#undoRelease(ownership, hold);
-    // An undo must not overtake the acquisition of values that both have.
-    else void ownership.whenIdle().then(() => this.releaseLost(threadId, hold));
+    if (ownership.lane.claimed || ownership.holds.length > 0) return;
+    const turn = ownership.lane.turn('undo');
+    if (turn === undefined) this.#undoRelease(ownership, hold);
+    else void turn.then(() => this.releaseLost(threadId, hold));
   }
 
   /**
@@ -245,7 +234,7 @@ export class LockEngine {
     if (thread === undefined || ownership.holds.length === 0 || ownership.watchdogMs > 0) return;
     void thread.settled(ownership)?.then(async () => {
       // Another acquisition would set a lease of its own.
-      while (ownership.unsettled) await ownership.whenIdle();
+      for (let turn = ownership.lane.turn('undo'); turn !== undefined; turn = ownership.lane.turn('undo')) await turn;
       if (ownership.holds.length === 0 || ownership.watchdogMs > 0) return;
       this.#undo(ownership, ownership.remainder().remainingMs);
     });
@@ -296,9 +285,9 @@ export class LockEngine {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);
     }
-    if (ownership.releasing) {
-      // Waits for the release under way: otherwise both would read the same count.
-      await ownership.whenReleased();
+    const turn = ownership.lane.turn('alone');
+    if (turn !== undefined) {
+      await turn;
       return this.release(threadId);
     }
     return context.ownerships.end<ReleaseReply>(ownership, undefined, {
@@ -338,7 +327,7 @@ export class LockEngine {
     const { context, name } = this;
     const { threadId, live } = ownership;
     const other = this.otherHalfOf(threadId);
-    if (other?.acquiring === true) {
+    if (other?.lane.claimed === true) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.acquisitionPending(name, threadId);
     }
@@ -390,7 +379,7 @@ export class LockEngine {
       given,
     };
     if (hold.leaseMs === NO_LEASE && hold.maxStallMs! > 0) this.context.threadStarter.use();
-    if (settings.localHandOver && ownership.passing === undefined) {
+    if (settings.localHandOver && ownership.lane.relay === undefined) {
       ownership.confirmedAt = acquired.deadline - confirmedUntil(0, target.leaseMs);
     }
     ownerships.add(ownership, hold, acquired.deadline);

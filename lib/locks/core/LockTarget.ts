@@ -131,10 +131,8 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   before(): Promise<void> | undefined {
-    const { writer } = this;
     // Redis lets it in under a write lock that it has under its name.
-    if (writer?.passing !== undefined) return writer.whenReleased();
-    return this.ownership.releasing ? this.ownership.whenReleased() : undefined;
+    return this.writer?.lane.turn('count') ?? this.ownership.lane.turn('attempt');
   }
 
   send(sendRecord: SendRecord): Promise<AcquireReply> {
@@ -204,7 +202,7 @@ export class LockTarget implements Target<Acquired>, Heir {
   undo(why: Why, taken: boolean, _pending?: Promise<Attempt<Acquired>>, handOver?: Promise<boolean>): void {
     const { ownership, kind, leaseMs, acquisition } = this;
     const { sendRecord: sent } = acquisition;
-    if (why !== 'twice' && ownership.passing?.drop(this) === true) return;
+    if (why !== 'twice' && ownership.lane.relay?.drop(this) === true) return;
     // A late reply does not end its wait, and it keeps its place in a queue.
     const leaves = (why === 'twice' || sent.cancelled) && acquisition.waits && kind.abandon !== undefined;
     if (!taken && !leaves) return;
@@ -264,11 +262,12 @@ export function undo(
   { ownerships, rollback, settings, undoneAttach }: LockContext,
 ): void {
   const { ownership, kind, sent, leaseMs, from, waiter, waiterOnly = false, handOver } = unwanted;
+  const { lane } = ownership;
   const waitMs = waiter?.acquisition.waitMs ?? 0;
   /** Sets the lease as well: a late re-entry may have set a longer one. */
   const giveBack = async (newRecord: () => SendRecord): Promise<void> => {
     const sendRecord = newRecord();
-    const command = ownership.begin(sendRecord, false);
+    const command = lane.begin(sendRecord, false);
     let ran = true;
     try {
       ran = hasRun(
@@ -281,11 +280,11 @@ export function undo(
       ran = mayHaveRun(error);
       throw error;
     } finally {
-      ownership.end(command, ran);
+      lane.end(command, ran);
     }
   };
   const endRelease = (): void => {
-    ownership.endRelease();
+    lane.unblock();
     // Another try may follow, but until then no release is under way.
     ownerships.tidy(ownership);
   };
@@ -297,14 +296,14 @@ export function undo(
     search: waiter === undefined ? kind.search : undefined,
     // A release under way still needs the hold: an undo before it would make that release find the lock gone.
     get unwanted() {
-      return !ownership.unsettled && !ownership.releasing && ownership.holds.length === 0;
+      return !lane.mustWait('search') && ownership.holds.length === 0;
     },
     // A search finds holds. It does not find waiters, nor a hold too many.
     get urgent() {
       return waiter !== undefined || handOver !== undefined || ownership.holds.length > 0;
     },
     async undo(newRecord) {
-      ownership.beginRelease();
+      lane.block();
       try {
         const left = waiter && kind.abandon!(waiter, newRecord());
         await Promise.all([left, waiterOnly ? undefined : giveBack(newRecord)]);
@@ -316,14 +315,14 @@ export function undo(
       return waiterOnly;
     },
     ended() {
-      if (--ownership.rollbacks === 0 && from !== undefined) undoneAttach.delete(from);
+      if (lane.endUndo() && from !== undefined) undoneAttach.delete(from);
       ownerships.tidy(ownership);
     },
   };
   // Until the undo is sent, the thread must not acquire: the undo would release the new hold.
-  ownership.rollbacks++;
+  lane.beginUndo();
   if (from !== undefined) undoneAttach.set(from, ownership.threadId);
-  ownership.beginRelease();
+  lane.block();
   const begin = (): void => {
     rollback.undo(leftover, why);
     endRelease();
@@ -333,7 +332,7 @@ export function undo(
     .catch(() => true)
     .then((there) => {
       if (there) return begin();
-      ownership.rollbacks--;
+      lane.endUndo();
       endRelease();
     });
 }

@@ -105,7 +105,7 @@ class SectionAcquisition implements Acquirable<Begun> {
     // section. If this call does not re-enter any more, it waits in Redis, perhaps for a section around those waiters:
     // then they decide for themselves.
     const ownership = isLetIn ? this.#lock.ownershipOf(choice.threadId) : undefined;
-    if (this.#waiter !== undefined) sectionQueues.leave(this.#waiter, ownership?.acquirer ?? ownership);
+    if (this.#waiter !== undefined) sectionQueues.leave(this.#waiter, ownership?.lane.claimant ?? ownership);
     return Promise.resolve({ ok: true, value: { taking } });
   }
 
@@ -159,14 +159,14 @@ function chooseThread(lock: LockEngine, call: CallingThread): ThreadChoice | Obs
   const other = lock.otherHalfOf(own);
   const ownerships = [...lock.ownershipsOf(own), ...(other === undefined ? [] : [other])];
   if (call.origin !== 'plain') {
-    const free = ownerships.every(({ live, acquiring }) => live.length === 0 && !acquiring);
+    const free = ownerships.every(({ live, lane }) => live.length === 0 && !lane.claimed);
     return { threadId: free ? own : (call.spare ??= newThread()).id, suspicious: false };
   }
   // The call re-enters no scope around it, so its own thread acquired its holds by `acquire`, or beside the call.
   const holds = ownerships.flatMap(({ live }) => live);
   if (holds.some((hold) => isOfSection(hold))) throw IllegalMonitorStateError.besideSection(lock.name, own);
   // The other half is being acquired by the same owner, so Redis would let both in.
-  if (other?.acquiring === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
+  if (other?.lane.claimed === true) throw IllegalMonitorStateError.acquisitionPending(lock.name, own);
   return { threadId: own, suspicious: holds.length > 0 };
 }
 
@@ -250,19 +250,19 @@ function isTakenIn(hold: Hold, scope: Scope): boolean {
 function obstacleOf(lock: LockEngine, call: CallingThread, letIn: Found, around: Scope): object | undefined {
   const { threadId } = letIn.ownership;
   const isInTheWay = (section: Scope | undefined): boolean => isBeside(section, around, letIn.hold);
-  const whole = ({ acquirer }: Ownership): Scope | undefined => (isInTheWay(acquirer) ? acquirer : undefined);
+  const whole = ({ lane }: Ownership): Scope | undefined => (isInTheWay(lane.claimant) ? lane.claimant : undefined);
   const own = lock.ownershipsOf(threadId);
   const other = lock.otherHalfOf(threadId);
   const plain = call.origin === 'plain';
   // A `lock()` while another one is pending is refused later, by the engine.
-  const pending = plain ? undefined : own.find(({ acquiring }) => acquiring);
+  const pending = plain ? undefined : own.find(({ lane }) => lane.claimed);
   if (pending !== undefined) return whole(pending) ?? pending;
   const fits = ({ origin, scope }: Hold): boolean => origin === 'section' && isInTheWay(scope);
   const ownHolds = own.flatMap(({ live }) => live);
   const beside = (lock.shared && !plain ? undefined : ownHolds.find(fits)) ?? other?.live.find(fits);
   if (beside !== undefined) return beside.scope;
   // Redis refuses the write lock to a thread with read holds only, so there is no obstacle then.
-  if (other?.acquiring !== true || (lock.shared ? other.live : ownHolds).length === 0) return undefined;
+  if (other?.lane.claimed !== true || (lock.shared ? other.live : ownHolds).length === 0) return undefined;
   return plain ? PENDING : (whole(other) ?? other);
 }
 

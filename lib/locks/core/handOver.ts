@@ -9,7 +9,8 @@ import { NOTICE_MS } from '../../scripts/shortenLease';
 import { afterCallers } from '../../util/timing';
 import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
-import { confirmedUntil, type Ownership, type Passing } from '../../watchdog/Ownership';
+import type { Passing } from '../../watchdog/Lane';
+import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { LockContext } from './LockContext';
 import { acquiredBy, undo } from './LockTarget';
 
@@ -44,7 +45,8 @@ export function releaseOrHandOver(
 ): Promise<ReleaseReply> {
   const { subscriptions, settings } = context;
   const { ownership } = request;
-  if (ownership.passing !== undefined) return (ownership.passing as Relay).release(request);
+  const { relay } = ownership.lane;
+  if (relay !== undefined) return (relay as Relay).release(request);
   // A kind with a queue in Redis has its own order. A thread that has read under its own write lock still reads.
   const mayHandOver = request.leaves().left === 0 && !subscriptions.idle && kind.abandon === undefined;
   if (!mayHandOver || context.ownerships.writerOf(ownership) !== undefined) return kind.release(request);
@@ -118,12 +120,12 @@ function findHeir(
   // Every queue guarantees the same key. It is checked all the same: the heir's script writes to the heir's key, and
   // with another key there would be two holders. Kinds that share key and channel (plain, fenced, non-reentrant, spin)
   // may hand over to one another.
-  const { waitKey, owner, releasing, overlaps } = heir.ownership;
+  const { waitKey, owner, lane, overlaps } = heir.ownership;
   if (waitKey !== from.waitKey || owner === from.owner) return undefined;
   // Redis has one count of a value for all sets of a thread.
   if (overlaps || from.overlaps) return undefined;
   // A release of the heir's thread may be sent again, and would then release what is handed over.
-  if (releasing) return undefined;
+  if (lane.mustWait('heir')) return undefined;
   // A writer that reads, too, reads on. An heir whose read is under way would wait for itself.
   const reads = (one: Ownership): boolean => ownerships.otherHalf(one)?.unused === false;
   if (reads(from) || reads(heir.ownership)) return undefined;
@@ -272,13 +274,11 @@ class Relay implements Passing {
 
   /** No command may name the owner from now on. */
   #join(ownership: Ownership): void {
-    ownership.passing = this;
-    ownership.beginRelease();
+    ownership.lane.join(this);
   }
 
   #leave(ownership: Ownership): void {
-    ownership.passing = undefined;
-    ownership.endRelease();
+    ownership.lane.leave();
     this.#context.ownerships.tidy(ownership);
   }
 
@@ -344,7 +344,7 @@ class Relay implements Passing {
     this.#wire = this.#to.ownership;
     this.#settle(HANDED, this.#covered);
     const holder = this.#holder;
-    if (holder?.ownership.holds.length === 0 && !holder.ownership.acquiring) {
+    if (holder?.ownership.holds.length === 0 && !holder.ownership.lane.claimed) {
       // A lost hold counts as one that was given back.
       this.#parts.push({ ownership: holder.ownership });
       this.#holder = undefined;
@@ -408,8 +408,9 @@ class Relay implements Passing {
         ownerships.lose([
           { ownership: holder, why: 'the hand-over found it gone (expired or deleted)', how: 'released' },
         ]);
-      if (holder.acquiring) void holder.whenIdle().then(lose);
-      else lose();
+      const turn = holder.lane.turn('undo');
+      if (turn === undefined) lose();
+      else void turn.then(lose);
       this.#leave(holder);
     }
     this.#stop();

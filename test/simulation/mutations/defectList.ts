@@ -94,8 +94,8 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/LockTarget.ts',
-        search: 'return !ownership.unsettled && !ownership.releasing && ownership.holds.length === 0;',
-        replace: 'return !ownership.unsettled && ownership.holds.length === 0;',
+        search: "return !lane.mustWait('search') && ownership.holds.length === 0;",
+        replace: "return !lane.mustWait('undo') && ownership.holds.length === 0;",
       },
     ],
   },

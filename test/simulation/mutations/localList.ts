@@ -34,12 +34,12 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     name: 'a thread comes twice: the lock goes in a circle',
     by: { file: TESTS, grep: 'nothing goes in a circle' },
     edits: [
-      { file: 'locks/core/handOver.ts', search: '  if (releasing) return undefined;\n', replace: '' },
+      { file: 'locks/core/handOver.ts', search: "  if (lane.mustWait('heir')) return undefined;\n", replace: '' },
       { file: 'locks/core/handOver.ts', search: ' || owner === from.owner', replace: '' },
       {
         file: 'locks/core/LockTarget.ts',
-        search: 'return this.ownership.releasing ? this',
-        replace: 'return false ? this',
+        search: " ?? this.ownership.lane.turn('attempt')",
+        replace: '',
       },
     ],
   },
@@ -83,7 +83,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'watchdog/OwnershipTable.ts',
-        search: 'Math.min(deadline, ownership.passing?.deadline ?? Infinity)',
+        search: 'Math.min(deadline, ownership.lane.relay?.deadline ?? Infinity)',
         replace: 'deadline',
       },
     ],
@@ -106,7 +106,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
       { file: 'locks/core/handOver.ts', search: 'if (this.#holder !== heir) return false;', replace: 'return false;' },
       {
         file: 'locks/core/handOver.ts',
-        search: 'if (holder?.ownership.holds.length === 0 && !holder.ownership.acquiring) {',
+        search: 'if (holder?.ownership.holds.length === 0 && !holder.ownership.lane.claimed) {',
         replace: 'if (holder !== undefined && this.#pauseMs < 0) {',
       },
     ],
@@ -114,7 +114,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a check after a reconnect looks for a holder that Redis does not know yet',
     by: { file: TESTS, grep: 'neither a check after a reconnect' },
-    edits: [{ file: 'watchdog/Watchdog.ts', search: ' && passing === undefined', replace: '' }],
+    edits: [{ file: 'watchdog/Watchdog.ts', search: ' && lane.relay === undefined', replace: '' }],
   },
   {
     name: 'a shutdown leaves what was given back',
@@ -130,7 +130,9 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a lock that was taken away is not lost for the holder of the moment',
     by: { file: TESTS, grep: 'the lock was taken away' },
-    edits: [{ file: 'locks/core/handOver.ts', search: '      else lose();\n', replace: '' }],
+    edits: [
+      { file: 'locks/core/handOver.ts', search: '      if (turn === undefined) lose();\n      else', replace: '' },
+    ],
   },
   {
     name: 'values are handed over past those who wait longer, for others, too',
@@ -223,7 +225,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/LockTarget.ts',
-        search: '    if (writer?.passing !== undefined) return writer.whenReleased();\n',
+        search: "this.writer?.lane.turn('count') ?? ",
         replace: '',
       },
     ],

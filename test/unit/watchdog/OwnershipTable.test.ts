@@ -76,18 +76,19 @@ describe('OwnershipTable', () => {
 
   it('keeps an ownership while anything of it is under way, and forgets no other in its place', () => {
     const ownership = owned.ownership('a');
-    ownership.acquiring = true;
+    const { lane } = ownership;
+    lane.claim(undefined);
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(1);
-    ownership.ended();
-    ownership.beginRelease();
+    lane.unclaim();
+    lane.block();
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(1);
-    ownership.endRelease();
-    ownership.rollbacks = 1;
+    lane.unblock();
+    lane.beginUndo();
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(1);
-    ownership.rollbacks = 0;
+    lane.endUndo();
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(0);
     owned.take('a');
@@ -131,20 +132,19 @@ describe('OwnershipTable', () => {
   });
 
   it('resolves who waits for the end of an acquisition, or of all releases', async () => {
-    const ownership = owned.ownership('a');
-    await ownership.whenIdle();
-    await ownership.whenReleased();
-    ownership.acquiring = true;
-    ownership.beginRelease();
-    ownership.beginRelease();
+    const { lane } = owned.ownership('a');
+    expect([lane.turn('undo'), lane.turn('alone')]).to.deep.equal([undefined, undefined]);
+    lane.claim(undefined);
+    lane.block();
+    lane.block();
     const events: string[] = [];
-    const idle = ownership.whenIdle().then(() => events.push('idle'));
-    const released = ownership.whenReleased().then(() => events.push('released'));
-    ownership.endRelease();
-    ownership.ended();
+    const idle = lane.turn('undo')!.then(() => events.push('idle'));
+    const released = lane.turn('alone')!.then(() => events.push('released'));
+    lane.unblock();
+    lane.unclaim();
     await idle;
     expect(events).to.deep.equal(['idle']);
-    ownership.endRelease();
+    lane.unblock();
     await released;
     expect(events).to.deep.equal(['idle', 'released']);
   });
