@@ -27,8 +27,10 @@ export interface LockLost {
   readonly cause: LockLostError;
 }
 
-/** How a hold ends by a command of its owner: a release, a hand-over, or `detach`. */
+/** A command of an owner: a release, a hand-over, another lease, `detach`, or an undo. */
 export interface Ending<R> {
+  /** The record of an undo, which is sent for no caller. @default it is a caller's */
+  readonly undoes?: SendRecord;
   /** Sends the command. */
   readonly send: (command: OwnerCommand) => Promise<R>;
   /**
@@ -39,7 +41,7 @@ export interface Ending<R> {
   /** It has failed. */
   readonly failed?: (error: unknown, command: OwnerCommand) => void;
   /** Redis has answered. @throws if the hold was gone */
-  readonly answered: (reply: R, command: OwnerCommand) => void | Promise<void>;
+  readonly answered?: (reply: R, command: OwnerCommand) => void | Promise<void>;
 }
 
 /**
@@ -150,19 +152,19 @@ export class OwnershipTable {
   }
 
   /**
-   * Ends a hold by a command of its owner. It ends at once, whatever happens to the command.
+   * Sends a command of an owner: the one place where they begin and end. A hold ends at once, whatever happens to it.
    * @param hold - one of the ownership; `undefined`: all holds stay, and only what Redis has of them changes
    * @throws what `send` and `answered` throw
    */
   async end<R extends ReleaseReply | boolean>(
     ownership: Ownership,
     hold: Hold | undefined,
-    { send, undo, failed, answered }: Ending<R>,
+    { undoes, send, undo, failed, answered }: Ending<R>,
   ): Promise<void> {
-    const record = newSendRecord();
+    const record = undoes ?? newSendRecord();
     let ran = true;
     // Before the hold is removed: the next acquisition of this thread waits for the command.
-    const command = ownership.lane.begin(record, true);
+    const command = ownership.lane.begin(record, undoes === undefined);
     if (hold !== undefined) this.release(ownership, hold);
     let reply: R;
     try {
@@ -185,7 +187,7 @@ export class OwnershipTable {
       ownership.lane.end(command, ran);
       this.tidy(ownership);
     }
-    const judging = answered(reply, command);
+    const judging = answered?.(reply, command);
     if (judging !== undefined) await judging;
     hold?.trace?.released();
   }
@@ -415,7 +417,7 @@ export class OwnershipTable {
 }
 
 /** Whether a command that was answered so did what it was to do; if it was sent twice, the first run may have. */
-export function hasRun(reply: ReleaseReply | boolean, { sends }: SendRecord): boolean {
+function hasRun(reply: ReleaseReply | boolean, { sends }: SendRecord): boolean {
   return sends > 1 || typeof reply === 'boolean' || reply.kind !== 'notHeld';
 }
 

@@ -202,7 +202,6 @@ export class LockEngine {
     const giving = context.ownerships.end<ReleaseReply>(ownership, ownership.holds[0], {
       send: ({ sendRecord }) => kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord),
       undo: (why, sent) => undo({ ownership, kind, sent, leaseMs, from }, why, context),
-      answered: () => undefined,
     });
     void giving.catch(() => undefined);
   }

@@ -4,8 +4,7 @@ import type { CallingThread, LogicalThread, Scope } from '../../thread/threadSco
 import type { AcquireTrace } from '../../telemetry/tracing';
 import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
 import { Acquisition, type Attempt, type Target, type Wait } from '../../acquire/acquireWithin';
-import { type Why, LATE_MS, type Leftover, mayHaveRun } from '../../acquire/Rollback';
-import { hasRun } from '../../watchdog/OwnershipTable';
+import { type Why, LATE_MS, type Leftover } from '../../acquire/Rollback';
 import type { Waiter } from '../../waiters/Waiter';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { Heir, LockKind, AttemptRequest } from '../../kinds/Kind';
@@ -265,24 +264,14 @@ export function undo(
   const { lane } = ownership;
   const waitMs = waiter?.acquisition.waitMs ?? 0;
   /** Sets the lease as well: a late re-entry may have set a longer one. */
-  const giveBack = async (newRecord: () => SendRecord): Promise<void> => {
-    const sendRecord = newRecord();
-    const command = lane.begin(sendRecord, false);
-    let ran = true;
-    try {
-      ran = hasRun(
-        await (from !== undefined && command.leaves().left === 0
+  const giveBack = (sendRecord: SendRecord): Promise<void> =>
+    ownerships.end<ReleaseReply>(ownership, undefined, {
+      undoes: sendRecord,
+      send: (command) =>
+        from !== undefined && command.leaves().left === 0
           ? kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord)
-          : kind.release(command)),
-        sendRecord,
-      );
-    } catch (error) {
-      ran = mayHaveRun(error);
-      throw error;
-    } finally {
-      lane.end(command, ran);
-    }
-  };
+          : kind.release(command),
+    });
   const endRelease = (): void => {
     lane.unblock();
     // Another try may follow, but until then no release is under way.
@@ -306,7 +295,7 @@ export function undo(
       lane.block();
       try {
         const left = waiter && kind.abandon!(waiter, newRecord());
-        await Promise.all([left, waiterOnly ? undefined : giveBack(newRecord)]);
+        await Promise.all([left, waiterOnly ? undefined : giveBack(newRecord())]);
       } finally {
         endRelease();
       }
