@@ -142,13 +142,12 @@ export class Executor implements CommandExecutor {
     args: Fresh<Readonly<Record<A, ScriptArg>>>,
     options?: RunOptions<R>,
   ): Promise<R> {
-    const compose = (): ScriptArg[] => scriptArguments(script, keys, args, options);
     const isFresh = typeof args === 'function';
-    const flat = isFresh ? [] : compose();
+    const flat = isFresh ? [] : scriptArguments(script, keys, args, options);
     const key = keys[script.realKeys[0]!] ?? options?.moreKeys?.[0];
     return new Promise<R>((resolve, reject) => {
       const pending = new PendingCommand('evalsha', flat, key, script, options, resolve as never, reject);
-      if (isFresh) pending.compose = compose;
+      if (isFresh) pending.compose = () => scriptArguments(script, keys, args, options);
       if (pending.cleanup) this.#resume(pending);
       else this.#start(pending);
     });
@@ -226,7 +225,7 @@ export class Executor implements CommandExecutor {
       this.#listening = true;
       this.#silence.set(now + this.#silentMs);
     }
-    pending.refresh();
+    if (pending.compose !== undefined) pending.refresh();
     if (pending.commandName === 'evalsha') {
       const server = this.#link.serverOf?.(pending.key) ?? '';
       const known = this.#scripts.learn(pending.args[0] as string, server, this.#connectionNumber);

@@ -69,6 +69,8 @@ export type ReleaseArg = 'message' | 'owner' | 'left' | 'remaining' | 'publish';
  * wait. A script takes of the keys and arguments what it names.
  */
 export interface LockDescriptor extends Kind {
+  /** Of a read/write lock: which half it is. A thread may have both. */
+  readonly half?: 'read' | 'write';
   /** How the waiters of this process wait: in a FIFO queue, or each for itself. */
   readonly waitOrder: WaitOrder;
   /** Which waiters a message wakes. @default one for `0`, all for `1` */
@@ -167,6 +169,8 @@ export interface LockKind {
   readonly name: ObjectKind;
   /** Whether its holder may acquire it again. */
   readonly reentrant: boolean;
+  /** Of a read/write lock: which half it is. */
+  readonly half: 'read' | 'write' | undefined;
   /** For a group lock: the values of the group that it covers. @default the whole lock */
   readonly values?: GroupValues | undefined;
   /** Sends the commands. */

@@ -106,6 +106,7 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
   return {
     name: kind.name,
     reentrant,
+    half: kind.half,
     values,
     executor,
     waitOrder: kind.waitOrder,

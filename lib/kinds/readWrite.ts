@@ -248,6 +248,7 @@ export const READ = {
   ...READ_WRITE,
   name: 'read',
   noun: 'read lock',
+  half: 'read',
   waitOrder: 'shared',
   renewal: 'read',
   acquire: acquireReadLock,
@@ -377,6 +378,7 @@ export const WRITE = {
   ...READ_WRITE,
   name: 'write',
   noun: 'write lock',
+  half: 'write',
   ownerOf: writeOwnerName,
   waitOrder: 'fifo',
   // All waiters may try, including readers.

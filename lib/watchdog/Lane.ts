@@ -66,7 +66,8 @@ export interface Passing {
  */
 export class Lane {
   readonly #of: Ownership;
-  #claimed = false;
+  /** What is under way: CLAIM, COMMAND, RELAY. */
+  #under = 0;
   #claimant: Scope | undefined;
   #commands = 0;
   #undos = 0;
@@ -85,7 +86,7 @@ export class Lane {
 
   /** Whether an acquisition is under way; there is at most one. */
   get claimed(): boolean {
-    return this.#claimed;
+    return (this.#under & CLAIM) !== 0;
   }
 
   /** The section for which that acquisition is made; other calls wait for the whole section. */
@@ -113,7 +114,9 @@ export class Lane {
   /** Whether it must wait now. */
   mustWait(wanted: Wanted): boolean {
     const rule = RULES[wanted];
-    return (rule & this.#under) !== 0 || (rule >> OTHERS !== 0 && (rule & this.#underOthers) !== 0);
+    const { overlapping } = this.#of;
+    if ((rule & this.#under) !== 0) return true;
+    return overlapping !== undefined && overlapping.some(({ lane }) => (rule & others(lane.#under)) !== 0);
   }
 
   /**
@@ -129,15 +132,14 @@ export class Lane {
 
   /** An acquisition begins. @param section - see {@link claimant} */
   claim(section: Scope | undefined): void {
-    this.#claimed = true;
+    this.#under |= CLAIM;
     this.#claimant = section;
   }
 
   /** It has ended. */
   unclaim(): void {
-    this.#claimed = false;
     this.#claimant = undefined;
-    this.#changed();
+    this.#ended(CLAIM);
   }
 
   /**
@@ -148,6 +150,7 @@ export class Lane {
     const isAlone = !this.mustWait('alone');
     const number = ++this.#begun;
     this.#commands++;
+    this.#under |= COMMAND;
     if (isChange) this.#lastChange = number;
     return new OwnerCommand(this.#of, sendRecord, number, isAlone);
   }
@@ -162,7 +165,7 @@ export class Lane {
       this.#freedAt = now;
       this.#of.overlapping?.forEach(({ lane }) => (lane.#freedAt = now));
     }
-    if (--this.#commands === 0) this.#changed();
+    if (--this.#commands === 0) this.#ended(COMMAND);
   }
 
   /** An undo begins, of which each try is a command; between two tries it is not in the way of anything. */
@@ -178,22 +181,24 @@ export class Lane {
   /** Something is under way that counts like a command, although it may not be written yet. */
   block(): void {
     this.#commands++;
+    this.#under |= COMMAND;
   }
 
   /** That is over. */
   unblock(): void {
-    if (--this.#commands === 0) this.#changed();
+    if (--this.#commands === 0) this.#ended(COMMAND);
   }
 
   /** It is part of a relay from now on. */
   join(relay: Passing): void {
     this.#relay = relay;
+    this.#under |= RELAY;
   }
 
   /** Redis is known not to have its owner on record, or to have it rightly. */
   leave(): void {
     this.#relay = undefined;
-    this.#changed();
+    this.#ended(RELAY);
   }
 
   /** Whether a command that a caller wanted has begun since this one. */
@@ -221,19 +226,10 @@ export class Lane {
     }
   }
 
-  #changed(): void {
-    this.recheck();
+  #ended(what: number): void {
+    this.#under &= ~what;
+    if (this.#waiting !== undefined) this.recheck();
     this.#of.overlapping?.forEach(({ lane }) => lane.recheck());
-  }
-
-  get #under(): number {
-    return (this.#claimed ? CLAIM : 0) | (this.#commands > 0 ? COMMAND : 0) | (this.#relay === undefined ? 0 : RELAY);
-  }
-
-  get #underOthers(): number {
-    let under = 0;
-    this.#of.overlapping?.forEach(({ lane }) => (under |= others(lane.#under)));
-    return under;
   }
 }
 

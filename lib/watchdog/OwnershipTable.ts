@@ -107,7 +107,7 @@ export class OwnershipTable {
 
   /** Of a read lock: the write lock that its thread has. */
   writerOf(ownership: Ownership): Ownership | undefined {
-    const other = ownership.kind === 'read' ? this.otherHalf(ownership) : undefined;
+    const other = this.otherHalf(ownership);
     return other?.live.length === 0 ? undefined : other;
   }
 

@@ -137,8 +137,7 @@ export class PendingCommand implements ReplicaAck {
 
   /** It is about to be written: its arguments become what is true now. */
   refresh(): void {
-    if (this.compose === undefined) return;
-    this.args = this.compose();
+    this.args = this.compose!();
     if (this.commandName === 'eval') this.args[0] = this.#script!.lua;
   }
 

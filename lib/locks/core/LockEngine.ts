@@ -132,7 +132,7 @@ export class LockEngine {
   #left(command: OwnerCommand, reply: ReleaseReply): void {
     const { kind, rawName, name, context } = this;
     const { ownership, sendRecord, begunAt } = command;
-    this.keepLease(ownership);
+    if (context.watchdog.thread !== undefined) this.keepLease(ownership);
     if (reply.kind === 'released') {
       if (reply.unheard === true) context.warnUnheard(name);
       // Not for a kind with a queue in Redis, which has its own order.
@@ -241,7 +241,7 @@ export class LockEngine {
 
   /** Whether several threads can hold it at the same time: the read half of a read/write lock. */
   get shared(): boolean {
-    return this.kind.name === 'read';
+    return this.kind.half === 'read';
   }
 
   /** The ownership of a thread, if this client knows of one. */
@@ -325,7 +325,7 @@ export class LockEngine {
   #checkReentry(ownership: Ownership): void {
     const { context, name } = this;
     const { threadId, live } = ownership;
-    const other = this.otherHalfOf(threadId);
+    const other = this.kind.half !== undefined ? this.otherHalfOf(threadId) : undefined;
     if (other?.lane.claimed === true) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.acquisitionPending(name, threadId);
@@ -382,7 +382,7 @@ export class LockEngine {
       ownership.confirmedAt = acquired.deadline - confirmedUntil(0, target.leaseMs);
     }
     ownerships.add(ownership, hold, acquired.deadline);
-    this.keepLease(ownership);
+    if (this.context.watchdog.thread !== undefined) this.keepLease(ownership);
     if (around !== undefined && !given && origin !== 'section') tookIn(around, request.thread);
     // More than this thread has: leftovers of holds that this client has reported lost.
     if (holds !== undefined && holds > ownership.holds.length) {

@@ -126,7 +126,7 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   get writer(): Ownership | undefined {
-    return this.#context.ownerships.writerOf(this.ownership);
+    return this.kind.half === 'read' ? this.#context.ownerships.writerOf(this.ownership) : undefined;
   }
 
   before(): Promise<void> | undefined {

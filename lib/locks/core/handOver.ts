@@ -49,7 +49,8 @@ export function releaseOrHandOver(
   if (relay !== undefined) return (relay as Relay).release(request);
   // A kind with a queue in Redis has its own order. A thread that has read under its own write lock still reads.
   const mayHandOver = request.leaves().left === 0 && !subscriptions.idle && kind.abandon === undefined;
-  if (!mayHandOver || context.ownerships.writerOf(ownership) !== undefined) return kind.release(request);
+  const writes = kind.half === 'read' && context.ownerships.writerOf(ownership) !== undefined;
+  if (!mayHandOver || writes) return kind.release(request);
   const { rawName, waitKey, owner, confirmedAt } = ownership;
   const channel = kind.channelOf(rawName, owner);
   const queue = subscriptions.queue(channel, waitKey);

@@ -257,8 +257,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/handOver.ts',
-        search: ' || context.ownerships.writerOf(ownership) !== undefined',
-        replace: '',
+        search: '!mayHandOver || writes',
+        replace: '!mayHandOver',
       },
     ],
   },
