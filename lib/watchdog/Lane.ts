@@ -1,7 +1,6 @@
 import pDefer, { type DeferredPromise } from 'p-defer';
 import type { SendRecord } from '../connection/pending/CommandExecutor';
 import type { Scope } from '../thread/threadScope';
-import type { Ownership, Remainder } from './Ownership';
 
 /** What may be under way for an owner: an acquisition; a command that changes what Redis has of it; a relay. */
 const CLAIM = 1;
@@ -47,6 +46,24 @@ export type Wanted = keyof typeof RULES;
 /** Rows that wait only while there are holds: without any, the call is refused, or has nothing to do. */
 const WHILE_HELD: ReadonlySet<Wanted> = new Set(['release', 'lease']);
 
+/** What a command leaves of an owner's holds. */
+export interface Remainder {
+  /** How many. */
+  readonly left: number;
+  /** The lease that those need, in ms; 0 leaves the expiry unchanged. */
+  readonly remainingMs: number;
+}
+
+/** Whose lane it is: an ownership. */
+interface Owner {
+  readonly lane: Lane;
+  readonly holds: readonly unknown[];
+  /** See `Ownership.overlapping`. */
+  readonly overlapping: readonly Owner[] | undefined;
+  /** What a command that is written now is to leave. */
+  remainder(): Remainder;
+}
+
 /** Leaves what there is. */
 const AS_IT_IS: Remainder = Object.freeze({ left: 1, remainingMs: 0 });
 
@@ -64,8 +81,8 @@ export interface Passing {
  * It runs nothing: who must wait gets a promise, which all share who wait for the same, and then asks again. So nobody
  * runs in the context of another caller, and there is no queue in which a release could stand behind a silent one.
  */
-export class Lane {
-  readonly #of: Ownership;
+export class Lane<O extends Owner = Owner> {
+  readonly #of: O;
   /** What is under way: CLAIM, COMMAND, RELAY. */
   #under = 0;
   #claimant: Scope | undefined;
@@ -80,7 +97,7 @@ export class Lane {
   /** When a command ended that has freed the lock, or may have (monotonic). */
   #freedAt = -Infinity;
 
-  constructor(of: Ownership) {
+  constructor(of: O) {
     this.#of = of;
   }
 
@@ -146,7 +163,7 @@ export class Lane {
    * A command begins.
    * @param isChange - `false`: an undo, which is sent for no caller
    */
-  begin(sendRecord: SendRecord, isChange: boolean): OwnerCommand {
+  begin(sendRecord: SendRecord, isChange: boolean): OwnerCommand<O> {
     const isAlone = !this.mustWait('alone');
     const number = ++this.#begun;
     this.#commands++;
@@ -238,8 +255,8 @@ export class Lane {
  * release, another lease, an undo. Several of them may be under way at once. They are written to one connection, so
  * the last one carries what is true, whichever of them had to be sent again.
  */
-export class OwnerCommand {
-  readonly ownership: Ownership;
+export class OwnerCommand<O extends Owner = Owner> {
+  readonly ownership: O;
   readonly sendRecord: SendRecord;
   /** Its number among the commands of its owner. */
   readonly number: number;
@@ -250,7 +267,7 @@ export class OwnerCommand {
   /** Whether it was written to leave no hold. */
   leftNone = false;
 
-  constructor(ownership: Ownership, sendRecord: SendRecord, number: number, isAlone: boolean) {
+  constructor(ownership: O, sendRecord: SendRecord, number: number, isAlone: boolean) {
     this.ownership = ownership;
     this.sendRecord = sendRecord;
     this.number = number;

@@ -3,7 +3,7 @@ import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Origin, type Scope } from '../thread/threadScope';
 import type { Due } from '../util/timing';
-import { Lane } from './Lane';
+import { Lane, type OwnerCommand as CommandOf, type Remainder } from './Lane';
 
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NOTHING: Remainder = Object.freeze({ left: 0, remainingMs: 0 });
@@ -30,14 +30,6 @@ export interface GroupValues {
 export interface Portion {
   readonly others: readonly Ownership[];
   readonly fields: readonly string[];
-}
-
-/** What a command leaves of an owner's holds. */
-export interface Remainder {
-  /** How many. */
-  readonly left: number;
-  /** The lease that those need, in ms; 0 leaves the expiry unchanged. */
-  readonly remainingMs: number;
 }
 
 /** One acquisition: what one `unlock` releases, and what the public `LockHold` stands for. */
@@ -129,7 +121,7 @@ export class Ownership implements Charge, Due {
   renewing: object | undefined;
   heapIndex = -1;
   /** What is under way for it. */
-  readonly lane = new Lane(this);
+  readonly lane: Lane<Ownership> = new Lane<Ownership>(this);
 
   constructor(identity: OwnershipIdentity) {
     this.key = identity.key;
@@ -224,6 +216,9 @@ export class Ownership implements Charge, Due {
     return this.holds.length === 0 && this.lane.idle;
   }
 }
+
+/** A command of an ownership. */
+export type OwnerCommand = CommandOf<Ownership>;
 
 /** The longest of the times that holds have; 0 without holds. */
 function longest(holds: readonly Hold[], of: (hold: Hold) => number): number {

@@ -9,12 +9,12 @@ import { runOutside } from '../util/outside';
 import { newSendRecord, type SendRecord } from '../connection/pending/CommandExecutor';
 import { endsUndo, Leftovers, mayHaveRun, type Why } from '../acquire/Rollback';
 import type { ReleaseReply } from '../scripts/replies';
-import type { OwnerCommand } from './Lane';
 import {
   OwnedValues,
   confirmedUntil,
   type GroupValues,
   type Hold,
+  type OwnerCommand,
   type Ownership,
   type OwnershipIdentity,
   ownershipKey,

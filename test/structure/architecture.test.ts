@@ -28,7 +28,7 @@ describe('docs/architecture.md', () => {
     );
   });
 
-  it('explains the fifteen terms', () => {
+  it('explains the sixteen terms', () => {
     const explained = [...page.matchAll(/^\| \*\*(\w+)\*\* /gm)].map(([, term]) => term);
     expect(explained).to.have.members(TERMS.split(' '));
   });

@@ -10,8 +10,15 @@ import { TimeUnit } from '../../util/TimeUnit';
 import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
-import { confirmedUntil, type Hold, holdForUnlock, Ownership, ownershipKey, waitKeyOf } from '../../watchdog/Ownership';
-import type { OwnerCommand } from '../../watchdog/Lane';
+import {
+  confirmedUntil,
+  type Hold,
+  holdForUnlock,
+  type OwnerCommand,
+  Ownership,
+  ownershipKey,
+  waitKeyOf,
+} from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
 import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
 import { releaseOrHandOver, wakeWaiters } from './handOver';
