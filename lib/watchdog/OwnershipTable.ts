@@ -282,7 +282,7 @@ export class OwnershipTable {
       const cause = new LockLostError(name, threadId, why, { ...options, permits });
       const lost = holds.filter(({ expires }) => expires !== true);
       for (const hold of lost) hold.lost = cause;
-      if (how === undefined) this.mayRemain(ownership, ...holds);
+      if (how !== 'released' && how !== 'cleared') this.mayRemain(ownership, ...holds);
       if (how === 'givenUp' || how === 'closed') for (const hold of lost) this.#leaveToExpire(ownership, hold, true);
       else this.#part(ownership, holds);
       this.update(ownership);

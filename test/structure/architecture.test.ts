@@ -19,7 +19,7 @@ const JOURNEYS: readonly (readonly [heading: string, most: number, withUtil: num
 const CONTRACTS = ['kinds/Kind.ts', 'connection/pending/CommandExecutor.ts', 'connection/pubsub/Subscriber.ts'];
 
 const TERMS =
-  'Lock Kind Script Acquisition Attempt WaitLimit WaitQueue Waiter Subscriptions Hold Ownership Watchdog Rollback Executor Link';
+  'Lock Kind Script Acquisition Attempt WaitLimit WaitQueue Waiter Subscriptions Hold Ownership Lane Watchdog Rollback Executor Link';
 
 describe('docs/architecture.md', () => {
   it('draws exactly the edges of the table (npm run docs:architecture)', () => {

@@ -152,6 +152,7 @@ describe('Watchdog: the schedule', () => {
       const { left, remainingMs } = owned.ownership('a').remainder();
       expect(left).to.equal(1);
       expect(remainingMs).to.be.within(19_900, 20_000);
+      expect(owned.table.leftoverMs(owned.ownership('a')), 'a fenced lock asks').to.be.above(0);
       await clock.tickAsync(20_000);
       expect(owned.table.size).to.equal(0);
       expect(owned.lost).to.have.length(1);
