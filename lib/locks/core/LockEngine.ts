@@ -222,7 +222,10 @@ export class LockEngine {
     const identity = this.#identify(threadId);
     const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
     wakeWaiters(this.context, this.kind, identity);
+    // It stays in the table: values that others of its thread acquire now must not be cut off from it.
+    ownership.lane.block();
     if (ownerships.release(ownership, hold)) ownerships.update(ownership);
+    ownership.lane.unblock();
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (ownership.lane.claimed || ownership.holds.length > 0) return;
     const turn = ownership.lane.turn('undo');

@@ -146,6 +146,27 @@ describe('commands of one owner that are under way together', () => {
     await expectNothingLeft();
   });
 
+  it('values that were given up are not taken from a set that their thread acquires meanwhile', async () => {
+    client = new FakeClient(undefined, { lockWatchdogTimeout: 3_000 }, ['a', 'b']);
+    const other = client.lock(NAME, client.groupOf('b'));
+    const hold = mustHold(await client.lock().takeHold(Infinity, { threadId: 1, maxRenewTimes: 1 }));
+    const { signal } = hold;
+    await clock.tickAsync(2_100);
+    expect(signal.aborted).to.equal(true);
+    client.executor.mute();
+    const taken = new Outcome(other.takeHold(Infinity, { threadId: 1 }));
+    await turn();
+    void hold.unlock().catch(() => undefined);
+    await turn();
+    client.executor.resume();
+    await turn();
+    const inner = mustHold(taken.value);
+    expect([inner.isHeld, client.redis.exists(NAME)]).to.deep.equal([true, true]);
+    await inner.unlock();
+    await clock.tickAsync(10_000);
+    expect(client.redis.exists(NAME)).to.equal(false);
+  });
+
   it('a release that waits does not free the lock under the one to whom it was passed on before Redis knew', async () => {
     client = new FakeClient(undefined, { localHandOver: true });
     const [outer, inner] = [await take(), await take()];

@@ -39,7 +39,7 @@ describe('Watchdog: trouble', () => {
       owned.take('a');
       // As an engine does, which keeps the ownership of its last thread; so does an undo.
       const ownership = owned.ownership('a');
-      ownership.rollbacks++;
+      ownership.lane.beginUndo();
       owned.answer = () => (owned.batches.length === 1 ? reply.promise : Promise.resolve([true]));
       await clock.tickAsync(10_001);
       owned.giveBack('a');
