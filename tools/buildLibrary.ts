@@ -29,6 +29,9 @@ const WATCHDOG_THREAD = 'watchdogThread';
 
 const DASHBOARD = 'operators/dashboard';
 
+/** In the build for bundlers. */
+const P_DEFER = 'p-defer/index.mjs';
+
 /** What is used of the package yaml, once for both builds. */
 const YAML = 'yaml/yaml.js';
 
@@ -52,6 +55,7 @@ export function libraryEntries(): string[] {
 export async function writeLibrary(folder: string): Promise<void> {
   const modules = await writeCommonJs(folder);
   await writeModules(path.join(folder, 'esm'), modules);
+  writeDeferred(path.join(folder, 'esm'));
   await writeYaml(path.join(folder, YAML));
   write(path.join(folder, DASHBOARD, 'page.js'), `module.exports = ${JSON.stringify(buildPage())};\n`);
   writeLicences(path.join(folder, DASHBOARD), pageInputs());
@@ -137,14 +141,13 @@ function reachable(inputs: Metafile['inputs']): string[] {
 }
 
 async function writeModules(folder: string, sources: readonly string[]): Promise<void> {
-  await build({
+  const { outputFiles } = await build({
     ...COMMON,
     entryPoints: [...sources],
     outbase: lib,
     outdir: folder,
     outExtension: { '.js': '.mjs' },
-    minifyWhitespace: true,
-    minifySyntax: true,
+    write: false,
     // Only a bundle has these modules, and it is not beside the file of the thread.
     define: { WATCHDOG_THREAD_FILE: '""' },
     plugins: [
@@ -154,6 +157,13 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
       modulesForBundlers,
     ],
   });
+  for (const { path: file, text } of outputFiles) {
+    // Without its imports and exports it is a script to esbuild, as above: the names of classes stay.
+    const linking = /^(?:import|export) (?:[^;`]* from )?(?:"[^"]+"|\{[^}]*\});\n/gm;
+    const body = withOwnNames(text.replaceAll(linking, ''));
+    const { code } = await transform(body, { platform: 'node', target: 'node20', charset: 'utf8', minify: true });
+    write(file, [...(text.match(linking) ?? []), code].join(''));
+  }
 }
 
 /** Leaves imports of the library's own modules as they are, with the ending that ES modules have. */
@@ -180,7 +190,12 @@ const modulesApart: Plugin = {
  */
 const modulesForBundlers: Plugin = {
   name: 'modules for bundlers',
-  setup({ onLoad }) {
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^p-defer$/ }, ({ resolveDir }) => ({
+      path: path.posix.join(path.posix.relative(resolveDir, lib), P_DEFER),
+      external: true,
+      sideEffects: false,
+    }));
     onLoad({ filter: /[\\/]config[\\/]parse[\\/]yamlLibrary\.ts$/ }, () => ({
       contents: `import yaml from '../../../${YAML}'; export const yamlLibrary = () => yaml;`,
       loader: 'js',
@@ -215,6 +230,16 @@ async function writeYaml(file: string): Promise<void> {
   const { code } = await transform(withPlainValues(outputFiles[0]!.text), { format: 'cjs', minify: true });
   write(file, code);
   writeLicences(path.dirname(file), Object.keys(metafile.inputs));
+}
+
+/** As an ES module: one of CommonJS would bring a bundler's helpers for it into every bundle. */
+function writeDeferred(folder: string): void {
+  const source = path.relative(projectRoot, createRequire(__filename).resolve('p-defer'));
+  const text = fs.readFileSync(path.join(projectRoot, source), 'utf8');
+  const code = text.replace("'use strict';", '').replace('module.exports =', 'export default');
+  if (!code.includes('export default')) throw new Error('p-defer has changed: make an ES module of it in another way');
+  write(path.join(folder, P_DEFER), code.trimStart());
+  writeLicences(path.dirname(path.join(folder, P_DEFER)), [source]);
 }
 
 /** It is loaded when a configuration is read, and not with the library. */

@@ -34,7 +34,7 @@ export const KINDS = {
 } as const satisfies { readonly [Name in ObjectKind]: Kind & { readonly name: Name } };
 
 /** The same as a list. */
-export const ALL_KINDS: readonly Kind[] = Object.values(KINDS);
+export const ALL_KINDS: readonly Kind[] = /* @__PURE__ */ Object.values(KINDS);
 
 export { scriptsOf };
 

@@ -50,21 +50,17 @@ export function editDistance(a: string, b: string): number {
 /** How other libraries call an option, in small letters; how it is called here; what else to know. */
 const SYNONYMS: readonly (readonly [words: RegExp, names: readonly string[], note?: string])[] = [
   [
-    /^(ttl|duration|stale|lockatmostfor|releasetime|(lock|lease)(ttl|timeout|duration)?|expir(e|es|y|ation))$/,
+    /^(ttl|duration|stale|lockatmostfor|releasetime|(lock|lease)(ttl|timeout|duration)?|expir.*)$/,
     ['leaseTime', 'expire'],
-    ' Without one, a lock is renewed for as long as it is held.',
+    ' Without it a lock is renewed while it is held.',
   ],
   [/^lockatleastfor$/, ['atLeast']],
   [/^((acquire|wait|max)*(timeout|wait)|acquire(time|attemptslimit)|(max)?(attempts|retr(y|ies)\w*))$/, ['waitTime']],
   [/^timeunit$/, ['unit']],
   [/^(key)?prefix$/, ['nameMapper']],
   [/^credential/, ['credentials']],
-  [
-    /^(refreshinterval|(automatic)?extensionthreshold|autoextend)$/,
-    [],
-    '; a lock without leaseTime is renewed by itself',
-  ],
-  [/^on(locklost|compromised)$/, [], '; the signal of a hold aborts when its lock is lost'],
+  [/^(refresh|(automatic)?extension|autoextend)/, [], '; a lock without leaseTime is renewed'],
+  [/^on(locklost|compromised)$/, [], '; hold.signal aborts when the lock is lost'],
 ];
 
 /**

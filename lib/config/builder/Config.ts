@@ -1,7 +1,8 @@
 import { ConfigError } from '../../errors/usageErrors';
 import { Draft, type SectionDraft, setterOf } from './Draft';
 import { Filled, type Hidden, reveal } from '../parse/Filled';
-import { IGNORED_COMMON_KEYS, IGNORED_SECTION_KEYS, UNSUPPORTED_SECTIONS, warnIgnored } from '../parse/ignoredKeys';
+import { IGNORED_COMMON_KEYS, warnIgnored } from '../parse/ignoredKeys';
+import { IGNORED_SECTION_KEYS, UNSUPPORTED_SECTIONS } from '../parse/ignoredSectionKeys';
 import type { IntrospectionOption, Logger, ShardedSubscriptionMode, WatchdogThreadOption } from '../Settings';
 import { readDocument } from '../parse/readDocument';
 import { COMMON, type CommonValues } from '../parse/schema';
@@ -108,7 +109,14 @@ export class Config {
 
   static {
     // Here, because bundles without this class need none of the sections.
-    Draft.defineSetters(new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema))));
+    for (const key of new Set(Object.values(SECTIONS).flatMap((schema) => Object.keys(schema)))) {
+      const isList = key.endsWith('Addresses');
+      const name = isList ? setterOf(key).replace(/^set(.*)es$/, 'add$1') : setterOf(key);
+      const set = function (this: SectionDraft, ...given: readonly unknown[]): SectionDraft {
+        return isList ? this.add(key, given) : this.set(key, given[0]);
+      };
+      Object.defineProperty(Draft.prototype, name, { value: set, configurable: true, writable: true });
+    }
     for (const key of Object.keys(COMMON).filter((one) => !OF_SECTIONS.test(one))) {
       const set = function (this: Config, value: unknown): Config {
         this.#common.set(key, value);

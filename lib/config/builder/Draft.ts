@@ -14,8 +14,8 @@ export function setterOf(key: string): string {
 
 /**
  * A configuration that is being built: it takes settings one by one, checks each at once, and keeps the checked values.
- * It has the setters of all ways to find the servers, made of the settings of the sections. Callers see only the interface
- * of their way; the schema of the section refuses settings that do not belong there.
+ * Config gives it the setters of all ways to find the servers, made of the settings of the sections. Callers see only
+ * the interface of their way; the schema of the section refuses settings that do not belong there.
  *
  * Invariant: every value in `values` has passed its parser.
  */
@@ -30,18 +30,6 @@ export class Draft<S extends Schema, Section extends string = string> {
   /** The settings given that have no effect here, for the warning. */
   readonly ignoredKeys: string[] = [];
 
-  /** Gives drafts a setter for each of these settings. */
-  static defineSetters(keys: Iterable<string>): void {
-    for (const key of keys) {
-      const isList = key.endsWith('Addresses');
-      const name = isList ? setterOf(key).replace(/^set(.*)es$/, 'add$1') : setterOf(key);
-      const set = function (this: Draft<Schema>, ...given: readonly unknown[]): Draft<Schema> {
-        return this.set(key, isList ? [...(this.#lists.get(key) ?? []), ...given] : given[0]);
-      };
-      Object.defineProperty(this.prototype, name, { value: set, configurable: true, writable: true });
-    }
-  }
-
   /**
    * @param schema - the known settings
    * @param ignored - the settings to accept without effect
@@ -52,6 +40,11 @@ export class Draft<S extends Schema, Section extends string = string> {
     this.#ignored = ignored;
     this.section = section;
     this.#alsoKnown = alsoKnown;
+  }
+
+  /** Adds to a setting that is a list; otherwise as {@link set}. */
+  add(key: string, more: readonly unknown[]): this {
+    return this.set(key, [...(this.#lists.get(key) ?? []), ...more]);
   }
 
   /** The checked values. */

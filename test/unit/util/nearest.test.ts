@@ -51,14 +51,14 @@ describe('words of other libraries (F8)', () => {
   }
 
   it('says what a lease means here', () => {
-    expect(said('ttl')).to.match(/'leaseTime'\? Without one, a lock is renewed for as long as it is held\.$/);
+    expect(said('ttl')).to.match(/'leaseTime'\? Without it a lock is renewed while it is held\.$/);
   });
 
   it('says what does the work of refreshInterval, automaticExtensionThreshold, onLockLost and onCompromised', () => {
     for (const word of ['refreshInterval', 'automaticExtensionThreshold', 'extensionThreshold'])
-      expect(said(word)).to.equal(`Unknown option '${word}'; a lock without leaseTime is renewed by itself`);
+      expect(said(word)).to.equal(`Unknown option '${word}'; a lock without leaseTime is renewed`);
     for (const word of ['onLockLost', 'onCompromised'])
-      expect(said(word)).to.equal(`Unknown option '${word}'; the signal of a hold aborts when its lock is lost`);
+      expect(said(word)).to.equal(`Unknown option '${word}'; hold.signal aborts when the lock is lost`);
   });
 
   it('suggests nothing where nothing is near, and says what there is', () => {
