@@ -1,6 +1,42 @@
+/** The heading of what is not released yet. */
+const UNRELEASED = 'Unreleased';
+
+/** What stands under a heading of CHANGELOG.md: `Unreleased`, or a version with its date; `undefined`: no such heading. */
+export function sectionOf(changelog: string, version: string): string | undefined {
+  for (const section of changelog.split(/^## /m).slice(1)) {
+    const [heading = ''] = section.split('\n', 1);
+    if (heading === version || isDated(heading, version)) return section.slice(heading.length + 1);
+  }
+  return undefined;
+}
+
+/** Whether a heading is that of a released version: `1.2.3 - 2026-11-22`. */
+function isDated(heading: string, version: string): boolean {
+  return heading.startsWith(`${version} - `) && /^\d{4}-\d{2}-\d{2}$/.test(heading.slice(version.length + 3));
+}
+
+/** Whether CHANGELOG.md has a dated entry for a version. */
+export function hasEntry(changelog: string, version: string): boolean {
+  return changelog.split('\n').some((line) => line.startsWith('## ') && isDated(line.slice(3), version));
+}
+
+/** CHANGELOG.md with "Unreleased" renamed to a version and a date. @throws Error if nothing is unreleased */
+export function withRelease(changelog: string, version: string, date: string): string {
+  if (unreleased(changelog).trim() === '') throw new Error(`CHANGELOG.md has nothing under "${UNRELEASED}"`);
+  return changelog.replace(new RegExp(`^## ${UNRELEASED}$`, 'm'), `## ${version} - ${date}`);
+}
+
 /** The part of CHANGELOG.md that is not released yet; empty if there is none. */
 export function unreleased(changelog: string): string {
-  return /^## Unreleased\n([^]*?)(?=^## |$(?![^]))/m.exec(changelog)?.[1] ?? '';
+  return sectionOf(changelog, UNRELEASED) ?? '';
+}
+
+/**
+ * The topmost part of CHANGELOG.md: what has changed since the previous package. On the commit of a release it is that
+ * of its version.
+ */
+function newest(changelog: string): string {
+  return /^## .*\n([^]*?)(?=^## |$(?![^]))/m.exec(changelog)?.[1] ?? '';
 }
 
 /** The entries of a part of the changelog, each as one line. */
@@ -24,9 +60,9 @@ export interface StateEntry {
   readonly text: string;
 }
 
-/** The unreleased entry whose label begins with that word; `undefined`: there is none. */
+/** The entry since the previous package whose label begins with that word; `undefined`: there is none. */
 export function stateEntry(changelog: string, word: string): StateEntry | undefined {
-  for (const bullet of bulletsOf(unreleased(changelog))) {
+  for (const bullet of bulletsOf(newest(changelog))) {
     const [, label, hash, text] = /^\*\*([^*]+)\*\* \(`([0-9a-f]+)`\): (.*)$/.exec(bullet) ?? [];
     if (label?.split(' ')[0] === word) return { label, hash: hash!, text: text! };
   }

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { npm } from './installFolder';
 import { sha512Of } from './previous';
+import { distTagOf } from './releaseProblems';
 import { sleep } from './realTimers';
 
 /**
@@ -75,11 +76,15 @@ export class LocalRegistry {
     }
   }
 
+  /** Settings of npm that name this registry. npm wants to be logged in before it publishes, by whatever token. */
+  get npmrc(): string {
+    return `registry=${this.url}\n${this.url.slice('http:'.length)}:_authToken=rehearsal\n`;
+  }
+
   /** Runs npm in a folder, with this registry and a cache of its own. */
   npm(folder: string, args: readonly string[]): Promise<Ended> {
     const npmrc = path.join(folder, '.npmrc');
-    // npm wants to be logged in before it publishes; who it is does not matter here.
-    fs.writeFileSync(npmrc, `registry=${this.url}\n${this.url.slice('http:'.length)}:_authToken=rehearsal\n`);
+    fs.writeFileSync(npmrc, this.npmrc);
     const cache = path.join(folder, '.cache');
     const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', '--cache', cache];
     return run('npm', [...args, ...quiet, '--userconfig', npmrc], folder);
@@ -114,32 +119,38 @@ export interface Candidate {
 }
 
 /**
- * Publishes a tarball to a local registry, installs it from there into an empty project, and takes a lock, from an ES
- * module and from CommonJS. Then exchanges a byte in the registry: npm must refuse that.
+ * Publishes a tarball to a local registry, and tries it as {@link tryPublished} does.
  *
  * @param redisUrl - a server for the lock
  * @returns what went wrong, a line each; empty: nothing
  */
-export async function rehearse(
+export async function rehearse(registry: LocalRegistry, candidate: Candidate, redisUrl: string): Promise<string[]> {
+  const { tarball, version } = candidate;
+  const publish = ['publish', tarball, '--access', 'public', '--tag', distTagOf(version)];
+  const { code, output } = await inProject((folder) => registry.npm(folder, publish));
+  return code === 0 ? tryPublished(registry, candidate, redisUrl) : [`publish (exit code ${code}): ${output.trim()}`];
+}
+
+/**
+ * Installs a published package into an empty project, and takes a lock, from an ES module and from CommonJS. Then
+ * exchanges a byte in the registry: npm must refuse that.
+ *
+ * @param redisUrl - a server for the lock
+ * @returns what went wrong, a line each; empty: nothing
+ */
+export function tryPublished(
   registry: LocalRegistry,
   { tarball, name, version }: Candidate,
   redisUrl: string,
 ): Promise<string[]> {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ioredisson-rehearsal-'));
-  const problems: string[] = [];
-  const must = (what: string, { code, output }: Ended, expected?: string): boolean => {
-    const good = code === 0 && (expected === undefined || output === expected);
-    if (!good) problems.push(`${what} (exit code ${code}): ${output.trim()}`);
-    return good;
-  };
-  try {
-    fs.writeFileSync(
-      path.join(folder, 'package.json'),
-      JSON.stringify({ name: 'user', version: '1.0.0', private: true }),
-    );
-    if (!must('publish', await registry.npm(folder, ['publish', tarball, '--access', 'public', '--tag', 'latest'])))
-      return problems;
-    if (!must('install', await registry.npm(folder, ['install', name, 'ioredis']))) return problems;
+  return inProject(async (folder) => {
+    const problems: string[] = [];
+    const must = (what: string, { code, output }: Ended, expected?: string): boolean => {
+      const good = code === 0 && (expected === undefined || output === expected);
+      if (!good) problems.push(`${what} (exit code ${code}): ${output.trim()}`);
+      return good;
+    };
+    if (!must('install', await registry.npm(folder, ['install', `${name}@${version}`, 'ioredis']))) return problems;
     const { packages } = JSON.parse(fs.readFileSync(path.join(folder, 'package-lock.json'), 'utf8')) as {
       readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
     };
@@ -159,6 +170,16 @@ export async function rehearse(
     const { code, output } = await registry.npm(folder, ['ci']);
     if (code === 0 || !output.includes('EINTEGRITY')) problems.push(`a tampered tarball was installed: ${output}`);
     return problems;
+  });
+}
+
+/** Makes an empty project, and removes it afterwards. */
+async function inProject<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ioredisson-rehearsal-'));
+  try {
+    const manifest = { name: 'user', version: '1.0.0', private: true };
+    fs.writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest));
+    return await use(folder);
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }

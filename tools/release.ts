@@ -1,20 +1,25 @@
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { parseArgs } from 'node:util';
 import { build, projectRoot } from './buildOutput';
+import { sectionOf, withRelease } from './changelog';
+import { hasPlaceholder, trackedTexts } from './ownerPlaces';
 import { packTarball } from './packTarball';
 import { RedisServer } from './redisServer';
 import { type Candidate, LocalRegistry, rehearse } from './rehearsal';
-import { isAtLeast, releaseProblems, tagOf } from './releaseProblems';
+import { distTagOf, isAtLeast, isVersion, releaseProblems, tagOf } from './releaseProblems';
 import { sbomOf } from './sbom';
 import { tarballDifferences } from './tarballs';
 
-const USAGE = `npm run release                                a dry run: everything up to npm publish --dry-run
+const USAGE = `npm run release -- --prepare <version>         sets the version, and dates the entry of the changelog
+npm run release                                a dry run: everything up to npm publish --dry-run
 npm run release -- --quick                     a dry run without npm run check and npm test
 npm run release -- --out <folder>              a dry run that leaves the tarball and the list of its parts (SBOM)
 npm run release -- --rehearse                  publishes to a registry on this machine, installs from there, takes a lock
 npm run release -- --publish-tested <folder>   publishes what --out has left, if this machine packs the same bytes; tags
-npm run release -- --publish                   all of it here: a dry run, then npm publish and a tag`;
+npm run release -- --publish                   all of it here: a dry run, then npm publish and a tag
+npm run release -- --notes                     prints what the changelog says of the version`;
 
 /** The oldest npm that can publish without a token, as a workflow that the registry knows. */
 const TRUSTED_PUBLISHING = [11, 5, 1];
@@ -22,48 +27,97 @@ const TRUSTED_PUBLISHING = [11, 5, 1];
 interface Manifest {
   readonly name: string;
   readonly version: string;
-  readonly repository: { readonly url: string };
 }
 
 /** `npm run release`: checks that a version can go out. Publishes only if it is told to. */
-async function main([flag, folder, ...more]: readonly string[]): Promise<void> {
-  const takesFolder = flag === '--out' || flag === '--publish-tested';
-  const known = takesFolder || [undefined, '--publish', '--quick', '--rehearse'].includes(flag);
-  if (!known || more.length > 0 || takesFolder !== (folder !== undefined)) throw new Failure(USAGE);
-  const { name, version, repository } = readJson('package.json') as Manifest;
-  const publishes = flag === '--publish' || flag === '--publish-tested';
+async function main(args: string[]): Promise<void> {
+  const options = readOptions(args);
+  if (options.prepare !== undefined) return prepare(options.prepare);
+  const { name, version } = readJson('package.json') as Manifest;
+  const changelog = read('CHANGELOG.md');
+  if (options.notes) return say(notesOf(changelog, version));
+  const tested = options['publish-tested'];
+  const publishes = options.publish || tested !== undefined;
   say(`${name} ${version}${publishes ? '' : ' (dry run)'}`);
-  if (flag === '--rehearse') return withTarball((tarball) => rehearsal({ tarball, name, version }));
+  if (options.rehearse) return withTarball((tarball) => rehearsal({ tarball, name, version }));
   const problems = releaseProblems({
     version,
     lockVersion: (readJson('package-lock.json') as { version?: string }).version,
-    repository: repository.url,
-    changelog: fs.readFileSync(path.join(projectRoot, 'CHANGELOG.md'), 'utf8'),
+    placeholders: trackedTexts(projectRoot).flatMap(({ file, text }) => (hasPlaceholder(text) ? [file] : [])),
+    changelog,
     changes: git('status', '--porcelain'),
     tags: git('tag', '--list').split('\n'),
   });
   if (problems.length > 0) throw new Failure(problems.join('\n'));
-  if (flag === '--publish-tested') {
-    const tested = path.join(folder!, `${name}-${version}.tgz`);
+  if (tested !== undefined) {
+    const file = path.join(tested, `${name}-${version}.tgz`);
     return withTarball((tarball) => {
-      const differences = tarballDifferences(tested, tarball);
-      if (differences.length > 0) throw new Failure(`${tested} is not what is packed here:\n${differences.join('\n')}`);
-      publish(path.resolve(tested), tagOf(version));
+      const differences = tarballDifferences(file, tarball);
+      if (differences.length > 0) throw new Failure(`${file} is not what is packed here:\n${differences.join('\n')}`);
+      publish(path.resolve(file), version);
     });
   }
-  if (flag !== '--quick') for (const script of ['check', 'test']) runScript(script);
+  if (!options.quick) for (const script of ['check', 'test']) runScript(script);
   await withTarball((tarball) => {
     run('tar', ['-tzf', tarball]);
-    if (flag === '--publish') return publish(tarball, tagOf(version));
-    if (flag !== '--quick') run('npm', ['publish', tarball, '--access', 'public', '--dry-run']);
-    if (folder !== undefined) {
-      fs.mkdirSync(folder, { recursive: true });
-      fs.copyFileSync(tarball, path.join(folder, path.basename(tarball)));
-      const sbom = path.join(folder, `${name}-${version}.cdx.json`);
+    if (options.publish) return publish(tarball, version);
+    const { out } = options;
+    if (!options.quick)
+      run('npm', ['publish', tarball, '--access', 'public', '--tag', distTagOf(version), '--dry-run']);
+    if (out !== undefined) {
+      fs.mkdirSync(out, { recursive: true });
+      fs.copyFileSync(tarball, path.join(out, path.basename(tarball)));
+      const sbom = path.join(out, `${name}-${version}.cdx.json`);
       fs.writeFileSync(sbom, `${JSON.stringify(sbomOf(tarball), null, 2)}\n`);
     }
     say('Dry run: nothing was published. `npm run release -- --publish` does it.');
   });
+}
+
+const FLAG = { type: 'boolean', default: false } as const;
+const TEXT = { type: 'string' } as const;
+const OPTIONS = {
+  prepare: TEXT,
+  quick: FLAG,
+  out: TEXT,
+  rehearse: FLAG,
+  'publish-tested': TEXT,
+  publish: FLAG,
+  notes: FLAG,
+} as const;
+
+/** @throws Failure with the usage if an option is unknown, or two do not go together */
+function readOptions(args: string[]): ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'] {
+  try {
+    const { values } = parseArgs({ args, options: OPTIONS, strict: true });
+    const given = Object.entries(values)
+      .filter(([, value]) => value !== false)
+      .map(([name]) => name);
+    // A dry run may be quick and leave the tarball; everything else stands alone.
+    if (given.length > 1 && given.sort().join() !== 'out,quick') throw new Failure(USAGE);
+    return values;
+  } catch {
+    throw new Failure(USAGE);
+  }
+}
+
+/** Sets the version wherever it stands, and dates the entry of the changelog. */
+function prepare(version: string): void {
+  if (!isVersion(version)) throw new Failure(`got "${version}", which is no version\n${USAGE}`);
+  const changelog = read('CHANGELOG.md');
+  const dated = withRelease(changelog, version, new Date().toISOString().slice(0, 10));
+  run('npm', ['version', '--no-git-tag-version', '--allow-same-version', version]);
+  const file = 'lib/util/version.ts';
+  write(file, read(file).replace(/(VERSION = )'[^']*'/, `$1'${version}'`));
+  write('CHANGELOG.md', dated);
+  say(`Set to ${version}. Read CHANGELOG.md once more, and commit.`);
+}
+
+/** @throws Failure if the changelog has no entry for the version */
+function notesOf(changelog: string, version: string): string {
+  const notes = sectionOf(changelog, version)?.trim();
+  if (notes === undefined || notes === '') throw new Failure(`CHANGELOG.md has no entry for ${version}`);
+  return notes;
 }
 
 /** Builds, packs, and removes the tarball afterwards. */
@@ -100,17 +154,16 @@ async function rehearsal(candidate: Candidate): Promise<void> {
  * Exactly the tarball that was looked at. From a workflow with the right to sign (`id-token: write`) it is published with
  * a provenance statement, which says from which commit and by which workflow it was made.
  */
-function publish(tarball: string, tag: string): void {
+function publish(tarball: string, version: string): void {
+  const tag = tagOf(version);
   const canSign = process.env['ACTIONS_ID_TOKEN_REQUEST_URL'] !== undefined;
   if (canSign) {
-    const version = execFileSync('npm', ['--version'], {
-      encoding: 'utf8',
-      shell: process.platform === 'win32',
-    }).trim();
-    if (!isAtLeast(version, TRUSTED_PUBLISHING))
-      throw new Failure(`npm ${version} is older than ${TRUSTED_PUBLISHING.join('.')}: take a later Node`);
+    const npm = execFileSync('npm', ['--version'], { encoding: 'utf8', shell: process.platform === 'win32' }).trim();
+    if (!isAtLeast(npm, TRUSTED_PUBLISHING))
+      throw new Failure(`npm ${npm} is older than ${TRUSTED_PUBLISHING.join('.')}: take a later Node`);
   }
-  run('npm', ['publish', tarball, '--access', 'public', ...(canSign ? ['--provenance'] : [])]);
+  const signed = canSign ? ['--provenance'] : [];
+  run('npm', ['publish', tarball, '--access', 'public', '--tag', distTagOf(version), ...signed]);
   git('tag', '--annotate', tag, '--message', tag);
   say(`Published. Push the tag: git push origin ${tag}`);
 }
@@ -133,7 +186,15 @@ function git(...args: string[]): string {
 }
 
 function readJson(file: string): unknown {
-  return JSON.parse(fs.readFileSync(path.join(projectRoot, file), 'utf8'));
+  return JSON.parse(read(file));
+}
+
+function read(file: string): string {
+  return fs.readFileSync(path.join(projectRoot, file), 'utf8');
+}
+
+function write(file: string, text: string): void {
+  fs.writeFileSync(path.join(projectRoot, file), text);
 }
 
 function say(line: string): void {

@@ -4,7 +4,7 @@ import { isAtLeast, type ReleaseFacts, releaseProblems } from '../../../tools/re
 const GOOD: ReleaseFacts = {
   version: '1.2.3',
   lockVersion: '1.2.3',
-  repository: 'git+https://github.com/somebody/ioredisson.git',
+  placeholders: [],
   changelog: '# Changelog\n\n## Unreleased\n\n## 1.2.3 - 2026-11-22\n\n- x\n',
   changes: '',
   tags: ['v1.2.2'],
@@ -23,7 +23,11 @@ describe('a release', () => {
       /not a version/,
     ],
     ['a lock file of another version', { lockVersion: '1.2.2' }, /package-lock/],
-    ['an owner that is a placeholder', { repository: 'git+https://github.com/OWNER/x.git' }, /placeholder/],
+    [
+      'an owner that is a placeholder',
+      { placeholders: ['package.json'] },
+      /placeholder in package\.json: npm run owner/,
+    ],
     ['no entry in CHANGELOG.md', { changelog: '## Unreleased' }, /no line "## 1\.2\.3 - /],
     ['an entry without a date', { changelog: '## 1.2.3' }, /no line/],
     ['a tag that exists', { tags: ['v1.2.3'] }, /v1\.2\.3 exists/],
