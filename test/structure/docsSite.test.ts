@@ -17,9 +17,9 @@ describe('the documentation site', () => {
     expect(linksOf(guideSidebar(docs))).to.have.members(pages);
   });
 
-  const benchmarks = fs.readFileSync(path.join(docs, 'benchmarks.md'), 'utf8');
-  for (const [name, svg] of drawCharts(benchmarks)) {
-    it(`draws the chart "${name}" from the table in benchmarks.md (npm run docs:charts), and shows it`, () => {
+  const runs = fs.readFileSync(path.join(projectRoot, 'bench', 'archive.md'), 'utf8');
+  for (const [name, svg] of drawCharts(runs)) {
+    it(`draws the chart "${name}" from the table in bench/archive.md (npm run docs:charts), and shows it`, () => {
       const { page = 'benchmarks.md' } = CHARTS.find((chart) => chart.name === name)!;
       expect(fs.readFileSync(path.join(docs, 'images', `bench-${name}.svg`), 'utf8')).to.equal(svg);
       expect(fs.readFileSync(path.join(docs, page), 'utf8')).to.contain(`(images/bench-${name}.svg)`);

@@ -2,7 +2,7 @@
 export interface Chart {
   /** The file: `docs/images/bench-<name>.svg`. */
   readonly name: string;
-  /** The heading above the table in docs/benchmarks.md. */
+  /** The heading above the table in bench/archive.md. */
   readonly table: string;
   /** The heading of the column. */
   readonly column: string;
@@ -103,7 +103,7 @@ export function inlineChart(svg: string): string {
 /** The rows of a table below a heading: the first column, and the number at the beginning of the wanted one. */
 export function barsOf(markdown: string, { table, column }: Pick<Chart, 'table' | 'column'>): Bar[] {
   const [, section] = markdown.split(`### ${table}\n`);
-  if (section === undefined) throw new Error(`docs/benchmarks.md has no table "${table}"`);
+  if (section === undefined) throw new Error(`bench/archive.md has no table "${table}"`);
   const lines = section.split('\n').filter((line, i, all) => line.startsWith('|') && !all.slice(0, i).some(isHeading));
   const [head = [], , ...rows] = lines.map(cellsOf);
   const at = head.indexOf(column);
