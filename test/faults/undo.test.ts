@@ -459,8 +459,8 @@ describe('undo: every error of every command', () => {
     await direct.script('LOAD', handOverLock.lua);
   }
 
-  it('is what docs/reliability.md says', () => {
-    const text = fs.readFileSync(path.resolve(__dirname, '../../docs/reliability.md'), 'utf8');
+  it('is what test/promises/reliability.md says', () => {
+    const text = fs.readFileSync(path.resolve(__dirname, '../promises/reliability.md'), 'utf8');
     const rows = text.split('\n').map((line) =>
       line
         .split('|')

@@ -1,6 +1,6 @@
 /*
  * Every error of every command: what the caller is told, and what is in Redis when it is told. Whatever is left is gone soon
- * after the error has passed; `undo.test.ts` shows each cell on a real server, and docs/reliability.md has this table.
+ * after the error has passed; `undo.test.ts` shows each cell on a real server, and test/promises/reliability.md has this table.
  */
 
 /** What goes wrong, as `undo.test.ts` brings it about. */
@@ -152,9 +152,9 @@ export const TABLE: Readonly<Record<UndoError, readonly Cell[]>> = {
   NOSCRIPT: UNHARMED,
 };
 
-const SHOWN = '[leaves nothing behind, and tells what is true](../test/faults/undo.test.ts)';
+const SHOWN = '[leaves nothing behind, and tells what is true](../faults/undo.test.ts)';
 
-/** The table as it stands in docs/reliability.md, its cells without the spaces that make columns. */
+/** The table as it stands in test/promises/reliability.md, its cells without the spaces that make columns. */
 export function undoTableRows(): string[][] {
   return [['fault', ...COMMANDS, 'shown by'], ...ERRORS.map((error) => [error, ...TABLE[error], SHOWN])];
 }

@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 const docs = path.resolve(__dirname, '..', '..', 'docs');
-const HEADING = '\n## Which test shows it\n';
+const tables = path.resolve(__dirname, '..', 'promises');
 
-/** A test that a table names: `[a part of its title](../test/…/x.ts)`. */
-const QUOTED = /\[((?:[^\]\\]|\\.)+)\]\((\.\.\/test\/[^)]+\.ts)\)/g;
+/** A test that a table names: `[a part of its title](../…/x.ts)`. */
+const QUOTED = /\[((?:[^\]\\]|\\.)+)\]\((\.\.\/[^)]+\.ts)\)/g;
 
 /** What begins a promise: an item of a list, or a row of a table, by its first words or its first cell. */
 const ITEM = /^(?:- |\d+\. )(.*)$/gm;
@@ -44,8 +44,13 @@ const NOT_PROMISED: Readonly<Record<string, readonly string[]>> = {
 
 for (const [page, others] of Object.entries(NOT_PROMISED)) {
   describe(`docs/${page}.md`, () => {
-    const [text, table] = fs.readFileSync(path.join(docs, `${page}.md`), 'utf8').split(HEADING) as [string, string];
+    const text = fs.readFileSync(path.join(docs, `${page}.md`), 'utf8');
+    const table = fs.readFileSync(path.join(tables, `${page}.md`), 'utf8');
     const shown = [...table.matchAll(ROW)].map(([, cell]) => plain(cell!)).slice(2);
+
+    it('links to the table of its promises', () => {
+      expect(text).to.contain(`](../test/promises/${page}.md)`);
+    });
 
     it('shows every promise by a test', () => {
       const promises = [...text.matchAll(ITEM), ...text.matchAll(ROW)].map(([, words]) => plain(words!));
@@ -67,7 +72,7 @@ for (const [page, others] of Object.entries(NOT_PROMISED)) {
     it('names tests that exist', () => {
       const quoted = [...table.matchAll(QUOTED)].map(([, title, file]) => ({ title: unescaped(title!), file: file! }));
       const missing = quoted.filter(({ title, file }) => {
-        const place = path.join(docs, file);
+        const place = path.join(tables, file);
         return !fs.existsSync(place) || !unescaped(fs.readFileSync(place, 'utf8')).includes(title);
       });
       expect(quoted).to.have.length.greaterThan(shown.length - 1);
