@@ -26,7 +26,7 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
       'guide/leases',
       'guide/lost-locks',
       'guide/fencing',
-      'guide/threads',
+      'threads',
       'guide/fair-locks',
       'guide/read-write-locks',
       'guide/semaphores',
@@ -37,29 +37,19 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
   { text: 'When something fails', pages: ['something-hangs', 'reliability', 'errors', 'troubleshooting', 'faq'] },
   {
     text: 'In your application',
-    pages: ['configuration', 'frameworks', 'nestjs', 'bundlers', 'testing', 'threads', 'security', 'threat-model'],
+    pages: ['configuration', 'frameworks', 'nestjs', 'bundlers', 'testing', 'security', 'threat-model'],
   },
   { text: 'In operation', pages: ['observability', 'dashboard', 'inspection', 'doctor', 'cli'] },
   {
     text: 'Background',
     collapsed: true,
-    pages: [
-      'differences',
-      'compatibility',
-      'managed',
-      'interop',
-      'wire',
-      'api-report',
-      'conformance',
-      'benchmarks',
-      'scaling',
-      'architecture',
-      'spec/',
-      'changelog',
-    ],
+    pages: ['differences', 'managed', 'interop', 'benchmarks', 'scaling', 'architecture', 'spec/', 'changelog'],
   },
   { text: 'Decisions', collapsed: true, folder: 'adr', pages: ['adr/'] },
 ];
+
+/** Pages that tools write for maintainers. They are built and linked to, but are not in the sidebar. */
+export const REPORTS: readonly string[] = ['/api-report', '/compatibility', '/conformance', '/wire'];
 
 /** The order of the kinds in the reference, and what they are called. */
 const KINDS: Readonly<Record<string, string>> = {
