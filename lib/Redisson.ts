@@ -384,7 +384,8 @@ export class Redisson {
 
   /** Calls the listener at each change of {@link state}. @returns a function that removes the listener */
   onConnectionChange(listener: ConnectionListener): () => void {
-    if (typeof listener !== 'function') throw new TypeError('onConnectionChange needs a function');
+    if (typeof listener !== 'function')
+      throw new TypeError(`onConnectionChange needs a function, got ${describe(listener)}`);
     return this.#connections.monitor.onChange(listener);
   }
 
@@ -393,7 +394,7 @@ export class Redisson {
    * @returns a function that removes the listener
    */
   onLockLost(listener: LockLostListener): () => void {
-    if (typeof listener !== 'function') throw new TypeError('onLockLost needs a function');
+    if (typeof listener !== 'function') throw new TypeError(`onLockLost needs a function, got ${describe(listener)}`);
     return this.#context.ownerships.onLost(listener);
   }
 

@@ -70,7 +70,7 @@ export class BackOffWait implements Wait<never> {
   sleep(): Promise<Wake<never>> {
     const ms = this.#policy.getNextSleepPeriod();
     if (!Number.isFinite(ms)) {
-      return Promise.reject(new RangeError(`A BackOffPolicy must give a number of milliseconds, not ${String(ms)}`));
+      return Promise.reject(new RangeError(`A BackOffPolicy must give a number of milliseconds, got ${String(ms)}`));
     }
     this.#sleep = pDefer<undefined>();
     this.#alarm.set(performance.now() + (this.#kept ? 0 : ms));

@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors';
 import { Alarm } from '../util/Alarm';
+import { describe } from '../util/describe';
 
 /** What {@link WaitLimit.orInterrupted} resolves to when the wait ends before the work does. */
 export const INTERRUPTED: unique symbol = Symbol('interrupted');
@@ -12,7 +13,8 @@ export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined) return;
   const { aborted, addEventListener, removeEventListener } = Object(signal) as Partial<AbortSignal>;
   const isSignal = [addEventListener, removeEventListener].every((one) => typeof one === 'function');
-  if (!isSignal || typeof aborted !== 'boolean') throw new ConfigError('options.signal must be an AbortSignal');
+  if (isSignal && typeof aborted === 'boolean') return;
+  throw new ConfigError(`options.signal must be an AbortSignal, got ${describe(signal)}`);
 }
 
 /**

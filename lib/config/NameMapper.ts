@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors/usageErrors';
+import { describe } from '../util/describe';
 
 /**
  * Translates the names of locks to the keys in Redis and back, e.g. to add a prefix. This is the only way to have a
@@ -45,7 +46,7 @@ export class PrefixNameMapper implements NameMapper {
    */
   constructor(prefix: string) {
     if (typeof prefix !== 'string' || prefix === '') {
-      throw new ConfigError('the prefix of a PrefixNameMapper must be a non-empty string');
+      throw new ConfigError(`the prefix of a PrefixNameMapper must be a non-empty string, got ${describe(prefix)}`);
     }
     this.prefix = prefix;
     Object.freeze(this);

@@ -41,7 +41,7 @@ export function mapName(name: string, mapper: NameMapper, what = 'lock'): string
   const mapped: unknown = mapper.map(name);
   if (isName(mapped)) return mapped;
   throw new ConfigError(
-    `The nameMapper must give a non-empty string of well-formed Unicode for the ${what} '${name}', but gave ${inspect(mapped)}`,
+    `The nameMapper must give a non-empty string of well-formed Unicode for the ${what} '${name}', got ${inspect(mapped)}`,
   );
 }
 

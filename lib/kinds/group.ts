@@ -368,12 +368,12 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 export function groupValues(values: readonly string[]): GroupValues {
   const given: unknown = values;
   if (!Array.isArray(given) || given.length === 0) {
-    throw new ConfigError(`A lock of a group needs a list of at least one value, not ${describe(given)}`);
+    throw new ConfigError(`A lock of a group needs a list of at least one value, got ${describe(given)}`);
   }
   for (const value of given as unknown[]) {
     if (typeof value === 'string' && !LONE_SURROGATE.test(value)) continue;
     throw new ConfigError(
-      `The values of a group must be strings of well-formed Unicode, not ${describe(value)}: turn them into text, ` +
+      `The values of a group must be strings of well-formed Unicode, got ${describe(value)}: turn them into text, ` +
         'the same in all clients',
     );
   }

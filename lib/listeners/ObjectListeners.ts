@@ -107,7 +107,7 @@ export class ObjectListeners {
   /** Removes a listener of an object; without effect if no listener of it has that id. @throws ConfigError for no id */
   async remove({ rawName }: ListenedObject, id: number): Promise<void> {
     if (!Number.isSafeInteger(id)) {
-      throw new ConfigError(`A listener id is what addListener() gave, not ${describe(id)}`);
+      throw new ConfigError(`A listener id is what addListener() returned, got ${describe(id)}`);
     }
     this.#remove(rawName, id);
   }
@@ -219,7 +219,7 @@ function eventsOf(listener: unknown): readonly EventName[] {
   const wrong = events.find((event) => typeof methodOf(event) !== 'function');
   if (events.length === 0 || wrong !== undefined) {
     const given = wrong === undefined ? describe(listener) : `${EVENTS[wrong].method}: ${describe(methodOf(wrong))}`;
-    throw new ConfigError(`A listener is an object with the function onExpired, onDeleted or both, not ${given}`);
+    throw new ConfigError(`A listener is an object with the function onExpired, onDeleted or both, got ${given}`);
   }
   return events;
 }

@@ -4,6 +4,7 @@ import type { SendRecord } from '../connection/pending/CommandExecutor';
 import { LockTimeoutError } from '../errors';
 import { HoldTrace } from '../telemetry/tracing';
 import { currentScope, currentThreadId, newThreadId } from '../thread/threadScope';
+import { describe } from '../util/describe';
 import { NO_LEASE, toMillis } from '../util/duration';
 import { runAndEnd } from '../util/timing';
 import { Acquisition, type Target } from '../acquire/acquireWithin';
@@ -198,5 +199,5 @@ export function runHeld<T>({ context }: RedisObject, hold: PermitHold, fn: () =>
 
 /** @throws TypeError unless it is a function */
 export function checkWork(fn: unknown): void {
-  if (typeof fn !== 'function') throw new TypeError('withPermits needs a function to run');
+  if (typeof fn !== 'function') throw new TypeError(`withPermits needs a function to run, got ${describe(fn)}`);
 }

@@ -3,6 +3,7 @@ import { PERMIT_HOLD_OPTIONS } from '../config/optionNames';
 import type { SendRecord } from '../connection/pending/CommandExecutor';
 import { PermitNotFoundError } from '../errors';
 import { PUBLISH_COMMAND, RESEND_FLAG } from '../scripts/Script';
+import { describe } from '../util/describe';
 import { holdLease, NO_LEASE, toMillis } from '../util/duration';
 import { newPermitIds, parsePermitId } from '../util/permitId';
 import type { TimeUnit } from '../util/TimeUnit';
@@ -97,7 +98,7 @@ export function permitSemaphoreOf(
     },
 
     async tryReleaseMany(permitIds: readonly string[]): Promise<number> {
-      if (!Array.isArray(permitIds)) throw new TypeError('permit ids must be an array');
+      if (!Array.isArray(permitIds)) throw new TypeError(`permit ids must be an array, got ${describe(permitIds)}`);
       const ids = permitIds.map(parsePermitId);
       if (ids.length === 0 || !ids.every((id) => id !== undefined)) return 0;
       return object.run(PERMIT.releaseMany, RELEASE, 'release permits of', { moreArgs: ids });

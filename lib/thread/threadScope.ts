@@ -87,7 +87,7 @@ export function checkThreadId(threadId: unknown): number {
     if (threadId < shared.nextId && threadId !== FIRST_AUTOMATIC_THREAD_ID) return threadId;
   }
   throw new RangeError(
-    `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, not ${describe(threadId)}`,
+    `threadId must be an integer from 0 to 2^32 - 1, or the id of a thread of this process, got ${describe(threadId)}`,
   );
 }
 

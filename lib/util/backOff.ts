@@ -61,7 +61,7 @@ export class ExponentialBackOff implements BackOff {
    * @throws RangeError below 1
    */
   multiplier(factor: number): this {
-    if (!Number.isFinite(factor) || factor < 1) throw new RangeError(`multiplier must be at least 1, not ${factor}`);
+    if (!Number.isFinite(factor) || factor < 1) throw new RangeError(`multiplier must be at least 1, got ${factor}`);
     this.#multiplier = factor;
     return this;
   }
@@ -84,6 +84,6 @@ export class ExponentialBackOff implements BackOff {
 
 function positiveMillis(ms: number, what: string): number {
   const millis = toMillis(ms, undefined, what);
-  if (millis <= 0) throw new RangeError(`${what} must be positive, not ${ms}`);
+  if (millis <= 0) throw new RangeError(`${what} must be positive, got ${ms}`);
   return millis;
 }

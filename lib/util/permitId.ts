@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { describe } from './describe';
 
 /** Bytes of an id in Redis; in the API it has twice as many hex digits. */
 const ID_BYTES = 16;
@@ -25,6 +26,6 @@ export function newPermitIds(count: number): Buffer[] {
  * @throws TypeError unless it is a string
  */
 export function parsePermitId(text: unknown): Buffer | undefined {
-  if (typeof text !== 'string') throw new TypeError('a permit id must be a string');
+  if (typeof text !== 'string') throw new TypeError(`a permit id must be a string, got ${describe(text)}`);
   return ID_TEXT.test(text) ? Buffer.from(text, 'hex') : undefined;
 }

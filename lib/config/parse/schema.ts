@@ -128,7 +128,7 @@ function choice<const T extends string>(...choices: readonly T[]): Parser<T> {
   return parser('text', (value, key, hidden) => {
     const found = choices.find((one) => one === value);
     if (found !== undefined) return found;
-    throw new ConfigError(`${key} must be one of ${choices.join(', ')}; got ${say(value, hidden)}`);
+    throw new ConfigError(`${key} must be one of ${choices.join(', ')}, got ${say(value, hidden)}`);
   });
 }
 

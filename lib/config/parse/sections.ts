@@ -46,7 +46,7 @@ function hostPortNatMapper(entries: ReadonlyMap<string, string>, key: string, hi
   const targets = new Map<string, NodeAddress>();
   for (const [from, to] of entries) {
     const [, host, port] = /^\[?(.+?)\]?:(\d+)$/.exec(to) ?? [];
-    if (host === undefined) throw new ConfigError(`${key}: ${say(to, hidden)} must be host:port`);
+    if (host === undefined) throw new ConfigError(`${key} must be host:port, got ${say(to, hidden)}`);
     targets.set(from, Object.freeze({ host, port: Number(port) }));
   }
   return { map: (address) => targets.get(`${address.host}:${address.port}`) ?? address };

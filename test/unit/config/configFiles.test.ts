@@ -158,7 +158,7 @@ describe('Config from a file', () => {
         fromYAML(`clusterServersConfig: {nodeAddresses: ["redis://a:1"], natMapper: ${mapper}}`);
       expectConfigError(nat('{class: com.acme.Nat}'), /'com\.acme\.Nat' is a Java class.*setNatMapper/);
       expectConfigError(nat('{class: x.HostNatMapper}'), /natMapper\.hostsMap must be a table/);
-      expectConfigError(nat('{class: x.HostPortNatMapper, hostsPortMap: {"a:1": b}}'), /'b' must be host:port/);
+      expectConfigError(nat('{class: x.HostPortNatMapper, hostsPortMap: {"a:1": b}}'), /must be host:port, got 'b'/);
       expectConfigError(nat('5'), /natMapper must be an object with the function map, got 5/);
     });
   });

@@ -47,7 +47,7 @@ describe('mapName', () => {
     it(`refuses ${inspect(bad)}`, () => {
       expectConfigError(
         () => mapName('a', mapper(bad), 'latch'),
-        /^The nameMapper must give .* for the latch 'a', but gave/,
+        /^The nameMapper must give .* for the latch 'a', got/,
       );
     });
   }

@@ -182,7 +182,7 @@ describe('resolveConfig', () => {
     it('shardedSubscriptionMode is one of three', () => {
       expectConfigError(
         () => resolve({ shardedSubscriptionMode: 'on' }),
-        "shardedSubscriptionMode must be one of AUTO, ON, OFF; got 'on'",
+        "shardedSubscriptionMode must be one of AUTO, ON, OFF, got 'on'",
       );
     });
 

@@ -63,7 +63,7 @@ describe('TLS', () => {
     );
     expectConfigError(
       () => tls({ sslVerificationMode: 'SOME' as never }),
-      /must be one of STRICT, CA_ONLY, NONE; got 'SOME'/,
+      /must be one of STRICT, CA_ONLY, NONE, got 'SOME'/,
     );
   });
 

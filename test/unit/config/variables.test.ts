@@ -61,7 +61,7 @@ describe('Config from a file', () => {
           'a b',
           /^clientName a value with \$\{TEST_V\} and \$\{TEST_W\} in it cannot be used/,
         ],
-        ['shardedSubscriptionMode: ${TEST_V}', 'O', /must be one of AUTO, ON, OFF; got the value of \$\{TEST_V\}$/],
+        ['shardedSubscriptionMode: ${TEST_V}', 'O', /must be one of AUTO, ON, OFF, got the value of \$\{TEST_V\}$/],
         ['sslTruststore: ${TEST_V}', 'xy://z', /^sslTruststore must be a local file, got the value of/],
         ['nameMapper: !<${TEST_V}> {}', 'geheim', /^nameMapper .* is a Java class/],
         ['nameMapper: {class: "${TEST_V}"}', 'geheim', /^nameMapper the value of \$\{TEST_V\} is a Java class/],
@@ -100,7 +100,7 @@ describe('Config from a file', () => {
         [`${cluster}["redis://h:1"]\ndatabase: \${TEST_DB}`, 'database the value of ${TEST_DB} cannot be used'],
         [
           'sentinelServersConfig: {natMapper: {class: HostPortNatMapper, hostsPortMap: {a: "${TEST_V}"}}}',
-          'natMapper: the value of ${TEST_V} must be host:port',
+          'natMapper must be host:port, got the value of ${TEST_V}',
         ],
         ['singleServerConfig: {"${TEST_V}": 1}', "Unknown setting 'singleServerConfig.<the value of ${TEST_V}>'"],
       ] as const) {
