@@ -452,7 +452,8 @@ export class Redisson {
     const more = locks.length > MAX_NAMED ? ` and ${locks.length - MAX_NAMED} more` : '';
     const text =
       `The drain of shutdown() is over, and these are still held: '${locks.slice(0, MAX_NAMED).join("', '")}'${more}. They ` +
-      'are renewed no longer, and their signals abort. Give the work more time (drain), or have it listen to its signal.';
+      'are no longer renewed, and their signals have aborted. Give the work more time (drain), or make it stop when its ' +
+      'signal aborts.';
     warn(this.#settings.logger, 'IOREDISSON_DRAIN', { clientId: this.#id, locks }, text);
   }
 

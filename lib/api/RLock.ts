@@ -507,11 +507,11 @@ export interface LockHold {
   extend(leaseTime: number, unit?: TimeUnit): Promise<void>;
   /**
    * Turns the hold into a ticket, which `attach` of any client of the same Redis takes up, once. The hold leaves this client:
-   * it is neither released nor lost, `isHeld` is `false` and `unlock()` does nothing. The lock stays held meanwhile, for
-   * nobody but who has the ticket, until its lease ends. For Redis, and for Java, its owner changes.
+   * it is neither released nor lost, `isHeld` is `false` and `unlock()` does nothing. The lock stays held meanwhile,
+   * for the ticket holder only, until its lease ends. For Redis, and for Java, its owner changes.
    *
-   * The ticket is a string of up to a few hundred characters without blanks. It has no password in it, but who has it can
-   * take up the hold. A fenced lock gives the hold a new token at `attach`.
+   * The ticket is a string of up to a few hundred characters without blanks. It has no password in it, but whoever has
+   * it can take up the hold. A fenced lock gives the hold a new token at `attach`.
    *
    * Plain, fair, fenced, spin, non-reentrant and write locks can be detached.
    *

@@ -27,13 +27,13 @@ export interface RObject {
   getName(): string;
 
   /**
-   * Adds a listener that is told when this object's key expires or is deleted, by any client and for any reason: the
+   * Adds a listener, called when this object's key expires or is deleted, by any client and for any reason: the
    * last release of a lock deletes it, too. Events that happen while there is no connection are lost, and an expiry is
    * told when the server removes the key, which may be later: do not build mutual exclusion on it.
    *
    * Each server must have its setting `notify-keyspace-events` contain `E`, with `g` for deleted and `x` for expired
    * (`Egx`). Then it sends the name of every key of the database that ends. Where the setting may not be read it is
-   * taken to be right, and the `logger` is told once.
+   * taken to be right, and the `logger` gets one line.
    *
    * @param listener - has `onExpired`, `onDeleted` or both
    * @returns the id for {@link removeListener}, as soon as events arrive

@@ -90,7 +90,7 @@ export class ConnectionMonitor {
 
 function silence(): Error {
   return new Error(
-    'Redis does not answer, though the connection is open: it is frozen or busy, or the way to it is cut',
+    'Redis does not answer, though the connection is open: it is frozen or busy, or the network to it is cut',
   );
 }
 

@@ -166,7 +166,7 @@ export class LockTimeoutError extends RedissonError {
       held:
         permits === undefined
           ? 'somebody else holds it. Wait longer (waitTime), or use tryLock() or tryAcquireHold() when that is expected.'
-          : 'too few are free. Others have them, or nobody has set them (trySetPermits). Wait longer (waitTime), or catch ' +
+          : 'too few are free. Others hold them, or they were never set (trySetPermits). Wait longer (waitTime), or catch ' +
             'this error when that is expected.',
       refused: `Redis refuses it (${refusal?.reply}). The cause has its reply.`,
       unanswered: 'Redis did not answer. Check the load of the server and the network.',

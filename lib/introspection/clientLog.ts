@@ -41,7 +41,7 @@ export function logClient(
     batchOf: (one) => renewal.batchOf(one),
     renew: (batch, watchdogMs) =>
       renewal.renew(batch, watchdogMs).catch((error: unknown) => {
-        log('warn', { locks: batch.length, err: error }, 'Locks could not be renewed; it is tried again');
+        log('warn', { locks: batch.length, err: error }, 'Locks could not be renewed; trying again');
         throw error;
       }),
   });

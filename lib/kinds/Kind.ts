@@ -96,7 +96,7 @@ export interface LockDescriptor extends Kind {
   readonly handOver?: Script<string, 'message' | 'owner' | 'heir' | 'lease' | 'repeated' | 'publish', ReleaseReply>;
   /** Leaves the queue in Redis. Absent without such a queue. */
   readonly abandon?: Script<string, 'message' | 'owner' | 'wait' | 'publish', number>;
-  /** Yields how the queue in Redis stands. Absent without one. */
+  /** Returns the state of the queue in Redis. Absent without one. */
   readonly checkTurn?: KindScript;
   readonly forceRelease: Script<string, 'message' | 'publish', boolean>;
   /** Finds holds that no caller owns. */

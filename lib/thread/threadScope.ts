@@ -182,7 +182,7 @@ function newScope(thread: LogicalThread, isSection: boolean, parent?: Scope, sta
   return { thread, isSection, parent, startedIn, over: false, others: undefined, taken: undefined };
 }
 
-/** Moves the section to another thread: it acquires its lock for that one. */
+/** Moves the section to another thread: it acquires its lock on that thread. */
 export function moveSection(section: Scope, thread: LogicalThread): void {
   section.thread.sections--;
   thread.sections++;

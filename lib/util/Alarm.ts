@@ -16,15 +16,15 @@ export interface AlarmOptions {
   /** Whether callers wait for it, so that it keeps the process alive. @default false */
   readonly awaited?: boolean;
   /**
-   * Set where the alarm ends a wait for Redis: what has arrived by then is read before it rings. After a blocked event
-   * loop it rings later still, while this returns `true`: whether a reply is on its way.
+   * Set where the alarm ends a wait for Redis: what has arrived by then is read before it fires. After a blocked event
+   * loop it fires later still, while this returns `true`: whether a reply is on its way.
    */
   readonly judges?: () => boolean;
 }
 
 /**
- * One timer for many deadlines: it rings at the earliest of them. The owner of the deadlines sets it again when it
- * rings.
+ * One timer for many deadlines: it fires at the earliest of them. The owner of the deadlines sets it again when it
+ * fires.
  *
  * The timer runs outside any caller's async context. A timer that would fire too early is kept: it costs less to fire
  * in vain than to be made again for each change.
@@ -36,10 +36,10 @@ export interface AlarmOptions {
  * {@link AFTER_STALL_MS}, has a timer of its own: otherwise a stall that ends with the deadline would not show.
  *
  * States: off <-> set (a timer is pending, for the time of the alarm or before) -> reading -> (a reply is on its way
- * after a stall) set | rings, and is off.
+ * after a stall) set | fires, and is off.
  */
 export class Alarm {
-  /** The monotonic time at which it rings; `Infinity`: it is off. Written by this class only. */
+  /** The monotonic time at which it fires; `Infinity`: it is off. Written by this class only. */
   at = Infinity;
   readonly #ring: () => void;
   readonly #awaited: boolean;
@@ -54,7 +54,7 @@ export class Alarm {
   #putOffs = 0;
   #replies = 0;
 
-  /** @param ring - called when it rings; it may set the alarm again */
+  /** @param ring - called when it fires; it may set the alarm again */
   constructor(ring: () => void, { awaited = false, judges }: AlarmOptions = {}) {
     this.#ring = ring;
     this.#awaited = awaited;

@@ -1,9 +1,9 @@
 /** Warns of a re-entry that only Java-style code can intend. */
 export function warnHandleReentry(name: string): void {
   process.emitWarning(
-    `Lock '${name}' was re-entered through a handle outside any scope, or by lock() where acquire() had taken it. Two ` +
-      'requests that share a handle look the same: use withLock(), runInThread() or a threadId. (strictThreads makes ' +
-      'this an error.)',
+    `Lock '${name}' was re-entered through a handle outside any scope, or by lock() after acquire() had taken it. ` +
+      'Two requests that share a handle look the same: use withLock(), runInThread() or a threadId. The setting ' +
+      'strictThreads makes this an error.',
     { code: 'IOREDISSON_HANDLE_REENTRY' },
   );
 }
@@ -23,8 +23,8 @@ export function warnAbandonedHold(name: string, ofPermits: boolean): void {
     ? [`permits of semaphore '${name}', taken by acquireHold()`, 'release()', 'withPermits()']
     : [`lock '${name}', taken by acquire() or tryAcquireHold()`, 'unlock()', 'withLock()'];
   process.emitWarning(
-    `A hold of ${what}, was dropped without ${release}. It is renewed no longer, and ends with its lease. Use ${instead}, ` +
-      `or keep the hold and call its ${release}.`,
+    `A hold of ${what}, was dropped without ${release}. It is no longer renewed, and expires with its lease. ` +
+      `Use ${instead}, or keep the hold and call its ${release}.`,
     { code: 'IOREDISSON_ABANDONED_HOLD' },
   );
 }
@@ -32,8 +32,8 @@ export function warnAbandonedHold(name: string, ofPermits: boolean): void {
 /** Warns that `trackHolds` has no effect. */
 export function warnNoTracking(error: Error): void {
   process.emitWarning(
-    `trackHolds has no effect, all else works: Redis refuses it (${error.message}). Give the user the commands CLIENT ` +
-      'TRACKING and CLIENT ID and the channel __redis__:invalidate, or leave trackHolds out.',
+    `trackHolds is disabled; everything else works. Redis refused it (${error.message}). Grant the user the commands ` +
+      'CLIENT TRACKING and CLIENT ID and the channel __redis__:invalidate, or leave trackHolds out.',
     { code: 'IOREDISSON_NO_TRACKING' },
   );
 }
@@ -41,9 +41,9 @@ export function warnNoTracking(error: Error): void {
 /** Warns of a call that may wait for its own scope, and so for ever. */
 export function warnSelfWait(name: string): void {
   process.emitWarning(
-    `A call has waited 5 seconds for lock '${name}', which the withLock() or runInThread() callback that the call runs ` +
-      'in, or one around it, may hold itself. If that callback waits for the call, neither ends. Take locks in one order, ' +
-      'give back what acquire() took first, or pass its threadId. See docs/threads.md.',
+    `A call has waited 5 seconds for lock '${name}', which its own withLock() or runInThread() callback, or one around ` +
+      'it, may hold. If that callback waits for the call, neither ends. Take locks in one order, release what ' +
+      'acquire() took first, or pass its threadId. See docs/threads.md.',
     { code: 'IOREDISSON_SELF_WAIT' },
   );
 }
@@ -57,9 +57,9 @@ export function warnSelfWait(name: string): void {
 export function unheardWarning(): (what: string) => void {
   return once((what) =>
     process.emitWarning(
-      `Succeeded, but Redis does not let this user publish: ${what}. Waiters were not notified: those for a lock in other ` +
-        'clients come only when the lease they saw would have ended, and those of semaphores and latches not at all. Give the ' +
-        'user the right to PUBLISH (SPUBLISH on a cluster) on the channels of its objects, see docs/security.md.',
+      `Succeeded, but this user may not publish: ${what}. Waiters were not notified: in other clients those for a lock ` +
+        'wake only when the lease they saw would have ended, and those for semaphores and latches not at all. Grant ' +
+        'the user PUBLISH (SPUBLISH on a cluster) on the channels of its objects, see docs/security.md.',
       { code: 'IOREDISSON_NO_PUBLISH' },
     ),
   );

@@ -278,7 +278,7 @@ export class WaitQueue<H extends object = object> {
 
   #succeed(head: Waiter<unknown, H>, former: Waiter<unknown, H>, awake: boolean, leaseMs: number | undefined): void {
     if (!this.subscription.live || (leaseMs === undefined && awake)) head.wake();
-    // A message that came during the successful attempt is mostly that of the unlock that let it in. The successor is
+    // A message that came during the successful attempt usually comes from the unlock that let it in. The successor is
     // woken for it only if nothing happens for a while: awake, it could not be handed the lock.
     else if (leaseMs !== undefined)
       this.recheckIn(head, former.kept !== undefined ? Math.min(GIVE_WAY_MS, leaseMs) : leaseMs);

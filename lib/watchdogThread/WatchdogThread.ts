@@ -366,8 +366,8 @@ export class ThreadStarter implements ThreadStart {
     if (this.#warned) return;
     this.#warned = true;
     const text =
-      `The watchdog thread is of no use: ${why}${err === undefined ? '' : ` (${err.message})`}. ` +
-      'The main thread renews the locks: one that is blocked for longer than a lease loses them.';
+      `The watchdog thread does not work: ${why}${err === undefined ? '' : ` (${err.message})`}. ` +
+      'The main thread renews the locks instead, and loses them if it is blocked for longer than a lease.';
     warn(this.#settings.logger, 'IOREDISSON_WATCHDOG_THREAD', { clientId: this.clientId, err }, text);
   }
 }

@@ -163,7 +163,7 @@ export function semaphoreSuite(make: SemaphoreFactory): void {
       expect(error).to.be.instanceOf(LockTimeoutError);
       expect(error).to.include({ reason: 'held', waitTime: 500 });
       expect(error.message).to.match(
-        /^1 permit of semaphore '.*' was not acquired within 500 ms: too few are free\. Others have/,
+        /^1 permit of semaphore '.*' was not acquired within 500 ms: too few are free\. Others hold/,
       );
       expect(await rejection(semaphore.withPermits(1, work, { waitTime: -1 }))).to.be.instanceOf(LockTimeoutError);
       const aborting = new AbortController();

@@ -34,7 +34,7 @@ export const IGNORED_COMMON_KEYS: ReadonlySet<string> = new Set([
  */
 export function warnIgnored(keys: readonly string[]): void {
   if (keys.length === 0) return;
-  process.emitWarning(`Settings of the Java client without effect here: ${[...new Set(keys)].join(', ')}`, {
+  process.emitWarning(`Ignored settings, which only the Java client uses: ${[...new Set(keys)].join(', ')}`, {
     type: 'IoredissonWarning',
     code: 'IOREDISSON_IGNORED_SETTINGS',
   });

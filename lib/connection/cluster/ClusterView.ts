@@ -273,9 +273,9 @@ export class ClusterView {
 /** Warns that the user may not count listeners. */
 function warnNoCount(): void {
   process.emitWarning(
-    'Redis does not let this user count who listens to a channel. On a cluster with classic pub/sub no unlock says how ' +
-      'many processes wait for a lock, so this process may have a contended lock more often than others, or less ' +
-      'often. Give the user the right +pubsub|numsub, see docs/security.md.',
+    'This user may not count the subscribers of a channel. On a cluster with classic pub/sub an unlock does not report ' +
+      'how many processes wait, so this process may get a contended lock more or less often than others. Grant the ' +
+      'user +pubsub|numsub, see docs/security.md.',
     { code: 'IOREDISSON_NO_NUMSUB' },
   );
 }

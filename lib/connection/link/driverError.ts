@@ -37,7 +37,7 @@ interface DriverError extends Error {
   readonly errors?: readonly unknown[];
 }
 
-/** The copies made, so that one error gives one copy; a copy is its own copy. */
+/** The copies made, so that one error gives one copy; copying a copy returns it. */
 const copies = new WeakMap<Error, Error>();
 
 /**

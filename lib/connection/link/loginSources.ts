@@ -138,7 +138,7 @@ class StreamedLogins implements LoginSource {
     const onNext = (given: BasicAuth): void => {
       if (!isOurs()) return;
       try {
-        this.#login = this.#secrets.read(given, 'credentials told of');
+        this.#login = this.#secrets.read(given, 'credentials reported');
       } catch (error) {
         ended = error as Error;
         this.refused(ended);

@@ -78,7 +78,7 @@ export function replyText(error: Error): string {
 export function noShardedPubSub(error: Error): ConfigError | undefined {
   if (!isReply(error) || !NO_SUBCOMMAND.test(error.message)) return undefined;
   return new ConfigError(
-    'shardedSubscriptionMode is ON, but the server has no sharded pub/sub (Redis 7 and later have): set it to AUTO or OFF, ' +
+    'shardedSubscriptionMode is ON, but the server has no sharded pub/sub (Redis 7 and later have it): set it to AUTO or OFF, ' +
       'for all clients, or upgrade the servers',
   );
 }

@@ -258,7 +258,7 @@ export function denial(pending: PendingCommand, link: Link, error: Error): Error
 function message(call: Told, link: Link, reason: Error | undefined): string {
   const where = `Redis at ${link.address}`;
   if (call.sends > 0) {
-    return `The connection to ${where} was lost before the answer came (${call.what}); it may have been done or not.`;
+    return `The connection to ${where} was lost before the reply came (${call.what}); the command may or may not have run.`;
   }
   if (link.refusal instanceof ConfigError) return `${where} cannot serve us (${call.what}): ${link.refusal.message}`;
   if (link.refusal !== undefined) {
@@ -267,7 +267,7 @@ function message(call: Told, link: Link, reason: Error | undefined): string {
   }
   // The network drops everything, or a frozen process accepts the connection: neither gives any answer.
   const why = `: ${reason === undefined ? 'it has neither refused nor answered' : reason.message}`;
-  if (reason?.name === 'LoginError') return `${where} was not logged in to (${call.what})${why}`;
+  if (reason?.name === 'LoginError') return `Could not log in to ${where} (${call.what})${why}`;
   // It answers, so it runs: it loads its data, has no room for another client, or runs a long script.
   if (reason !== undefined && isReply(reason)) return `${where} cannot serve us now (${call.what})${why}`;
   const hint = reason === undefined ? '' : remedy(reason);

@@ -77,7 +77,7 @@ async function showFrames(
         const look = pages.next();
         // Report a frozen server before the command times out.
         if (screen !== undefined && (await isLate(Promise.race([look, ended])))) {
-          await draw('Redis does not answer: it is frozen or busy, or the way to it is cut.');
+          await draw('Redis does not answer: it is frozen or busy, or the network to it is cut.');
         }
         const page = await Promise.race([look, ended]);
         if (page === undefined) return;

@@ -62,11 +62,11 @@ function needsOf(kinds: readonly Kind[]): NeededRights {
 }
 
 /** The advice for a missing right. */
-export const RULES_ADVICE = 'give the user the rules of docs/security.md for the kinds that it uses';
+export const RULES_ADVICE = 'grant the user the rules in docs/security.md for the kinds that it uses';
 /** Rights that a client can work without, and what it loses then. */
 const COSTS: Readonly<Record<string, string>> = {
-  '+client|setname': 'its connections have no names: an inspector cannot say whose a lock is',
-  '+info': 'it cannot see that a server still loads its data, nor whether it is another one than before',
+  '+client|setname': 'its connections have no names: an inspector cannot tell which process holds a lock',
+  '+info': 'the client cannot tell that a server is still loading its data, or that it was replaced',
 };
 /** A lock name that no application uses. */
 const NO_NAME = 'ioredisson:doctor';
@@ -75,7 +75,7 @@ const NO_NAME = 'ioredisson:doctor';
 type Missing = 'command' | 'key' | 'channel' | 'arguments' | undefined;
 
 export const rights: ServerCheck = {
-  why: 'A right that is missing shows itself when the command is needed: at the first wait, or when a lock is given back.',
+  why: 'A missing right shows only when its command is first needed: at the first wait, or at a release.',
   async examine(server, patient) {
     const who = await server.ask('acl', ['WHOAMI']);
     const user = 'value' in who ? String(who.value) : (patient.settings.username ?? 'default');
@@ -129,11 +129,13 @@ async function examineUser(examiner: Examiner, server: ServerFacts, patient: Pat
     return warning(`locks work, but the user lacks ${found}`, RULES_ADVICE);
   }
   if (places > 0 && name === undefined) {
-    const advice = 'check them with a name of yours: ioredisson doctor <name>';
+    const advice = 'check one of your own names: ioredisson doctor <name>';
     return unknown('all commands are allowed; keys and channels are limited to patterns', advice);
   }
   return ok(
-    name === undefined ? 'all commands, keys and channels are allowed' : 'all that locks of that name need is allowed',
+    name === undefined
+      ? 'all commands, keys and channels are allowed'
+      : 'everything that locks of that name need is allowed',
   );
 }
 

@@ -26,7 +26,7 @@ const NO_INFO = 'allow the user INFO (docs/security.md), or look at the server y
 const NO_CONFIG = 'allow this user CONFIG GET, or ask whoever runs the server';
 
 const reachable: ServerCheck = {
-  why: 'Without an answer no lock can be taken, and held ones are lost when their lease ends; a slow one delays each.',
+  why: 'Without a reply no lock can be acquired, and held locks are lost when their leases end; a slow reply delays each.',
   examine({ roundTripMs }) {
     if ('refusal' in roundTripMs) {
       return error(roundTripMs.refusal, 'check address, network, TLS, user and password');
@@ -34,7 +34,7 @@ const reachable: ServerCheck = {
     const ms = roundTripMs.value;
     const found = `a round trip takes ${ms.toFixed(1)} ms`;
     if (ms <= SLOW_MS) return ok(found);
-    return warning(found, 'bring client and server closer together; look for slow commands with SLOWLOG');
+    return warning(found, 'move client and server closer together; look for slow commands with SLOWLOG');
   },
 };
 
@@ -46,25 +46,25 @@ const version: ServerCheck = {
     const number = infoOf(server, 'redis_version');
     const text = valkey === undefined ? `Redis ${number ?? '(unknown)'}` : `Valkey ${valkey}`;
     const major = parseInt(number ?? '', 10);
-    if (Number.isNaN(major)) return unknown('the server does not tell its version', 'look at the server yourself');
+    if (Number.isNaN(major)) return unknown('the server does not report its version', 'look at the server yourself');
     if (major < OLDEST) return error(text, `upgrade: ${OLDEST} is the oldest that works`);
-    if (major < MAINTAINED) return warning(text, 'upgrade: it has no ACLs, and nobody mends it any more');
+    if (major < MAINTAINED) return warning(text, 'upgrade: it has no ACLs, and is no longer maintained');
     return ok(text);
   },
 };
 
 const memory: ServerCheck = {
-  why: 'A lock that is evicted is free while somebody holds it; a full server refuses to give locks.',
+  why: 'An evicted lock is free although somebody holds it; a full server grants no locks.',
   examine(server) {
     const policy = settingOf(server, 'maxmemory-policy') ?? infoOf(server, 'maxmemory_policy');
     const max = Number(settingOf(server, 'maxmemory') ?? infoOf(server, 'maxmemory') ?? NaN);
     if (policy === undefined || Number.isNaN(max)) {
-      return unknown('neither CONFIG GET nor INFO tells the eviction policy', NO_CONFIG);
+      return unknown('neither CONFIG GET nor INFO shows the eviction policy', NO_CONFIG);
     }
     if (policy !== 'noeviction') {
-      const limit = max === 0 ? 'there is no maxmemory yet' : `maxmemory ${max} bytes`;
+      const limit = max === 0 ? 'maxmemory is not set' : `maxmemory ${max} bytes`;
       const found = `maxmemory-policy ${policy}, ${limit}`;
-      return error(found, 'set maxmemory-policy noeviction, or keep locks on a server of their own');
+      return error(found, 'set maxmemory-policy noeviction, or give locks a server of their own');
     }
     const used = Number(infoOf(server, 'used_memory') ?? NaN);
     if (max === 0) return ok('noeviction, without a limit (maxmemory 0)');
@@ -77,32 +77,33 @@ const memory: ServerCheck = {
 };
 
 const persistence: ServerCheck = {
-  why: 'Locks that a restart forgets are given to others while their holders go on.',
+  why: 'Locks that a restart loses are granted to others while their holders carry on.',
   examine(server) {
     const failed = ['rdb_last_bgsave_status', 'aof_last_write_status', 'aof_last_bgrewrite_status'].filter(
       (field) => (infoOf(server, field) ?? 'ok') !== 'ok',
     );
     if (failed.length > 0) {
-      const advice = 'look at its log and its disk; it may refuse all writes until it can save (MISCONF)';
+      const advice = 'check its log and its disk; it may refuse all writes until it can save (MISCONF)';
       return error(`the last save failed (${failed.join(', ')})`, advice);
     }
     const aof = settingOf(server, 'appendonly') ?? infoOf(server, 'aof_enabled');
     const save = settingOf(server, 'save');
-    if (aof === undefined) return unknown('neither CONFIG GET nor INFO tells whether it saves', NO_CONFIG);
-    const advice = 'set appendonly yes; or have whoever restarts it wait for the longest lease before it serves again';
+    if (aof === undefined) return unknown('neither CONFIG GET nor INFO shows whether it saves', NO_CONFIG);
+    const advice =
+      'set appendonly yes, or let a restarted server wait for the longest lease before it takes connections';
     if (aof === 'yes' || aof === '1') {
       const fsync = settingOf(server, 'appendfsync') ?? 'unknown';
       if (fsync === 'no') return warning('appendonly yes, appendfsync no', 'set appendfsync everysec, or always');
-      const lost = fsync === 'everysec' ? ': a crash of the machine may forget the last second' : '';
+      const lost = fsync === 'everysec' ? ': a crash of the machine may lose the last second' : '';
       return ok(`appendonly yes, appendfsync ${fsync}${lost}`);
     }
-    if (save === '') return warning('appendonly no, and no snapshots: a restart forgets all locks', advice);
+    if (save === '') return warning('appendonly no, and no snapshots: a restart loses all locks', advice);
     return warning('appendonly no: a restart goes back to the last snapshot', advice);
   },
 };
 
 const replicas: ServerCheck = {
-  why: 'A failover forgets locks that no replica has; a master that is cut off goes on giving them.',
+  why: 'A failover loses locks that no replica has; a master that is cut off keeps granting them.',
   examine(server, { settings }) {
     if ('refusal' in server.info) return unknown(`INFO: ${server.info.refusal}`, NO_INFO);
     const count = Number(infoOf(server, 'connected_slaves') ?? 0);
@@ -122,7 +123,7 @@ const replicas: ServerCheck = {
     if (silent.length > 0) return warning(`${count} replicas; ${silent.join(', ')}`, GOOD_REPLICAS);
     if (count === 0) {
       if (kind === 'single') return ok('a server without replicas');
-      return warning('the master has no replica', 'start one: a failover has nowhere to go');
+      return warning('the master has no replica', 'start one: there is nothing to fail over to');
     }
     if (kind === 'single') {
       const advice = 'connect through its sentinels or as master and slaves, so that locks wait for a replica';
@@ -146,12 +147,12 @@ function silentReplicas(info: ReadonlyMap<string, string>): readonly string[] {
     const pairs = text.split(',').map((pair) => pair.split('=', 2));
     const { ip, port, state, lag } = Object.fromEntries(pairs) as Record<string, string | undefined>;
     if (state !== 'online') return [`${ip}:${port} is ${state}`];
-    return Number(lag) > MAX_LAG_S ? [`${ip}:${port} has said nothing for ${lag} s`] : [];
+    return Number(lag) > MAX_LAG_S ? [`${ip}:${port} has been silent for ${lag} s`] : [];
   });
 }
 
 const pubsub: ServerCheck = {
-  why: 'Waiters are woken by messages; both sides must use the same kind, Java clients as well.',
+  why: 'Messages wake waiters; all clients, Java included, must use the same kind.',
   async examine(server, { settings }) {
     if (settings.topology.kind !== 'cluster') return ok('classic pub/sub: no cluster');
     const mode = settings.shardedSubscriptionMode;
@@ -175,7 +176,7 @@ const CLOCK_WARNING_MS = 500;
 const CLOCK_ERROR_MS = 5_000;
 
 const clock: ServerCheck = {
-  why: 'Java clients compare places in a fair queue, and leases of permits and values of a group, with their own clocks.',
+  why: 'Java clients use their own clocks for places in a fair queue, and for leases of permits and of values of a group.',
   examine(server) {
     if ('refusal' in server.clock) {
       return unknown(`TIME: ${server.clock.refusal}`, 'allow the user TIME, or compare the clocks yourself');
@@ -193,7 +194,7 @@ const clock: ServerCheck = {
 const SMALL_BUFFER = 1 << 20;
 
 const buffers: ServerCheck = {
-  why: 'A subscriber that is cut off misses wake-ups; one that may lag for ever fills the memory of the server.',
+  why: 'A subscriber that is cut off misses wake-ups; one that may lag without limit fills the memory of the server.',
   examine(server) {
     const setting = settingOf(server, 'client-output-buffer-limit');
     if (setting === undefined) return unknown('CONFIG GET client-output-buffer-limit is refused', NO_CONFIG);
@@ -211,7 +212,7 @@ const buffers: ServerCheck = {
 const SHORT_TIMEOUT_S = 60;
 
 const timeouts: ServerCheck = {
-  why: 'A connection that the server closes is made anew by the next call; one that is dead must be noticed in time.',
+  why: 'The next call reopens a connection that the server closed; a dead one must be noticed in time.',
   examine(server, { settings }) {
     const { timeout, lockWatchdogTimeout, connectTimeout } = settings;
     const client = `client: timeout ${timeout} ms, lockWatchdogTimeout ${lockWatchdogTimeout} ms`;
@@ -234,7 +235,7 @@ const timeouts: ServerCheck = {
     }
     const found = `${client}; server: timeout ${idle} s, tcp-keepalive ${keepAlive} s`;
     if (Number(idle) > 0 && Number(idle) < SHORT_TIMEOUT_S) {
-      return warning(found, 'set timeout 0 on the server: idle clients are cut off again and again');
+      return warning(found, 'set timeout 0 on the server: idle clients are disconnected again and again');
     }
     if (Number(keepAlive) === 0) {
       return warning(found, 'set tcp-keepalive 300 on the server: it does not notice clients that are gone');
@@ -248,7 +249,7 @@ const LEASE_MS = 5_000;
 
 /** Takes a lock of its own and releases it. */
 const lock: ServerCheck = {
-  why: 'Whatever else is well: a server that refuses this gives no lock to anybody.',
+  why: 'A server that refuses this grants no locks, however well everything else looks.',
   async examine({ executor, tag }, { settings, name }) {
     const place = tag === '' ? '' : `:{${tag}}`;
     const key = mapName(`${name ?? 'ioredisson'}:doctor${place}:${randomUUID()}`, settings.nameMapper);
@@ -262,24 +263,21 @@ const lock: ServerCheck = {
       await executor.run(acquireLock, keys, { lease: LEASE_MS, owner, count: 1 }, { what });
       const args = { message: UNLOCK_MESSAGE, owner, left: 0, remaining: 0, publish: PUBLISH_COMMAND } as const;
       await executor.run(releaseLock, keys, args, { what });
-      return ok(`a lock was taken and given back in ${(performance.now() - startedAt).toFixed(1)} ms`);
+      return ok(`a lock was acquired and released in ${(performance.now() - startedAt).toFixed(1)} ms`);
     } catch (failure) {
       const text = textOf(failure);
       if (failure instanceof NoSyncedReplicasError) {
-        return error('a lock was taken, but no replica confirms it, so it is refused', GOOD_REPLICAS);
+        return error('a lock was acquired, but no replica confirmed it, so it was refused', GOOD_REPLICAS);
       }
-      if (!(failure instanceof CommandError)) return error(`no lock is given: ${text}`, 'look at this server');
+      if (!(failure instanceof CommandError)) return error(`no lock is granted: ${text}`, 'check this server');
       // A user without the command gets no lock, whatever its name.
       if (/permissions to run|can't run this command/.test(text))
         return error(`every lock is refused: ${text}`, RULES_ADVICE);
       if (/^(?:NOPERM|NOAUTH)\b|ACL failure/.test(text)) {
-        const advice = name === undefined ? 'try with a name of yours: ioredisson doctor <name>' : '';
+        const advice = name === undefined ? 'try one of your own names: ioredisson doctor <name>' : '';
         return unknown(`not tried, this user may not: ${text}`, advice);
       }
-      return error(
-        `every lock is refused: ${text}`,
-        REFUSALS[failure.reply]?.advice ?? 'look at the log of the server',
-      );
+      return error(`every lock is refused: ${text}`, REFUSALS[failure.reply]?.advice ?? 'check the log of the server');
     }
   },
 };
@@ -292,7 +290,7 @@ const USED: Readonly<Record<string, { readonly args: readonly (string | number)[
   },
   WAIT: {
     args: [0, 1],
-    cost: 'no replica confirms an acquisition: a failover may forget the newest locks',
+    cost: 'no replica confirms an acquisition: a failover may lose the newest locks',
   },
   'PUBSUB NUMSUB': {
     args: ['ioredisson'],
@@ -304,11 +302,11 @@ const USED: Readonly<Record<string, { readonly args: readonly (string | number)[
   },
   'CONFIG GET': {
     args: ['maxmemory-policy'],
-    cost: 'eviction, persistence and time-outs are to be looked up in the console of the provider',
+    cost: 'look up eviction, persistence and time-outs in the console of the provider',
   },
   INFO: {
     args: ['server'],
-    cost: 'version, replicas and memory are to be looked up in the console of the provider',
+    cost: 'look up version, replicas and memory in the console of the provider',
   },
 };
 
@@ -321,7 +319,7 @@ const FOR_NOW = /^(?:NOAUTH|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|READONLY|OOM|MIS
 const FORBIDDEN = /^NOPERM\b/;
 
 const provider: ServerCheck = {
-  why: 'Managed services refuse commands; locks work without these, but less well.',
+  why: 'Managed services refuse some commands; locks work without these, at the cost named with each.',
   async examine({ ask }) {
     const commands = Object.keys(USED);
     const words = await Promise.all(
@@ -334,9 +332,9 @@ const provider: ServerCheck = {
     const refused = commands.filter((_, i) => words[i] !== '' && !FORBIDDEN.test(words[i]!));
     const forbidden = commands.filter((_, i) => FORBIDDEN.test(words[i]!));
     const forbids = forbidden.length === 0 ? '' : `; this user may not ${listed(forbidden)}`;
-    if (refused.length === 0) return ok(`refuses no command that locks have use for${forbids}`);
+    if (refused.length === 0) return ok(`refuses no command that locks use${forbids}`);
     const what = `refuses ${listed(refused)}${forbids}`;
-    if (refused.includes('EVAL')) return error(what, 'use a service, or a plan of it, that runs Lua scripts');
+    if (refused.includes('EVAL')) return error(what, 'use a service or a plan that runs Lua scripts');
     return warning(what, 'see docs/managed.md for the settings that fit the service');
   },
 };

@@ -9,7 +9,7 @@ export const REFUSALS: Readonly<Record<string, { readonly found: string; readonl
   OOM: { found: 'its memory is full', advice: 'make room: raise maxmemory, or move other data away' },
   NOREPLICAS: {
     found: 'too few replicas follow it',
-    advice: 'start the replicas that are missing or frozen, or lower min-replicas-to-write',
+    advice: 'start the missing or frozen replicas, or lower min-replicas-to-write',
   },
   READONLY: { found: 'it is a replica', advice: 'connect to its master, or through the sentinels' },
   MISCONF: { found: 'it cannot save to its disk', advice: 'look at its log and its disk' },
@@ -22,7 +22,7 @@ export const REFUSALS: Readonly<Record<string, { readonly found: string; readonl
   BUSY: { found: 'a script runs too long', advice: 'SCRIPT KILL, or wait' },
   NOPERM: {
     found: 'this user may not take locks',
-    advice: 'give the user the rules of docs/security.md for the kinds that it uses',
+    advice: 'grant the user the rules in docs/security.md for the kinds that it uses',
   },
 };
 

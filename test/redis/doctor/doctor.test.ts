@@ -80,7 +80,7 @@ describe('the doctor', function () {
     ['memory', 'maxmemory-policy', 'volatile-ttl', 'error', /volatile-ttl/],
     ['memory', 'maxmemory', '1000', 'error', /% of maxmemory 1000 /],
     ['persistence', 'appendonly', 'no', 'warning', /appendonly no/],
-    ['persistence', 'save', '', 'warning', /a restart forgets all locks/],
+    ['persistence', 'save', '', 'warning', /a restart loses all locks/],
     ['buffers', 'client-output-buffer-limit', 'pubsub 0 0 0', 'warning', /pubsub 0 0 0: no limit/],
     ['buffers', 'client-output-buffer-limit', 'pubsub 4096 1024 60', 'warning', /cut off early/],
     ['timeouts', 'timeout', '20', 'warning', /server: timeout 20 s/],
@@ -138,7 +138,7 @@ describe('the doctor', function () {
         retryAttempts: 0,
       });
       expect(findings[0]).to.include({ check: 'reachable', status: 'error' });
-      expect(findings[0]!.why).to.match(/no lock can be taken, and held ones are lost/);
+      expect(findings[0]!.why).to.match(/no lock can be acquired, and held locks are lost/);
       expect(new Set(findings.slice(1).map(({ status }) => status))).to.deep.equal(new Set(['unknown']));
       expect(JSON.stringify(findings)).not.to.contain(SECRET);
     });
@@ -206,7 +206,7 @@ describe('the doctor', function () {
       try {
         const finding = of(await examine(config), 'lock');
         expect(finding).to.include({ status: 'error' });
-        expect(finding.found).to.contain('no replica confirms it');
+        expect(finding.found).to.contain('no replica confirmed it');
         expect(finding.advice).to.contain('missing or frozen');
       } finally {
         both.replicas[0]!.resume();
@@ -346,9 +346,9 @@ describe('the doctor', function () {
       expect({ status, found }).to.deep.equal({
         status: 'warning',
         found:
-          'locks work, but the user lacks +info (it cannot see that a server still loads its data, nor whether it is ' +
-          'another one than before); +client|setname (its connections have no names: an inspector cannot say whose a ' +
-          'lock is)',
+          'locks work, but the user lacks +info (the client cannot tell that a server is still loading its data, or ' +
+          'that it was replaced); +client|setname (its connections have no names: an inspector cannot tell which ' +
+          'process holds a lock)',
       });
     });
 
@@ -357,7 +357,7 @@ describe('the doctor', function () {
       const { status, found } = await look('provider', url);
       expect(status).to.equal('ok');
       expect(found).to.match(
-        /^refuses no command that locks have use for; this user may not PUBSUB NUMSUB \(.*\); CLIENT LIST \(/,
+        /^refuses no command that locks use; this user may not PUBSUB NUMSUB \(.*\); CLIENT LIST \(/,
       );
     });
 

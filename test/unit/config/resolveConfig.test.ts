@@ -246,7 +246,7 @@ describe('resolveConfig', () => {
     it('ignores settings of the Java client with one warning that lists them', () => {
       const warnings = captureWarnings();
       resolve({ url: 'redis://h', codec: 'x', nettyThreads: 3, threads: undefined });
-      expect(warnings).to.deep.equal(['Settings of the Java client without effect here: codec, nettyThreads']);
+      expect(warnings).to.deep.equal(['Ignored settings, which only the Java client uses: codec, nettyThreads']);
     });
   });
 });

@@ -85,7 +85,7 @@ describe('shardedSubscriptionMode', () => {
       expect(error).to.be.instanceOf(ConnectionError);
       expect((error as Error).message).to.equal(
         "Redis at 127.0.0.1:7000 cannot serve us (acquire lock 'a'): shardedSubscriptionMode is ON, but the server has no " +
-          'sharded pub/sub (Redis 7 and later have): set it to AUTO or OFF, for all clients, or upgrade the servers',
+          'sharded pub/sub (Redis 7 and later have it): set it to AUTO or OFF, for all clients, or upgrade the servers',
       );
       expect((error as Error).cause).to.have.property('name', 'ConfigError');
       expect(executor.outage('a', 'x')).to.be.instanceOf(ConnectionError);

@@ -131,7 +131,7 @@ describe('logins of a streaming provider (D1)', () => {
       [(listener: StreamingCredentialsListener) => listener.onError(new Error('expired')), 'credentials: expired'],
       [
         (listener: StreamingCredentialsListener) => listener.onNext({}),
-        'credentials told of no password (a non-empty string)',
+        'credentials reported no password (a non-empty string)',
       ],
     ] as const) {
       const dispose = (): void => {
