@@ -48,6 +48,7 @@ const KINDS = {
   'spin lock': (one, called) => one.getSpinLock(called),
   'write lock': (one, called) => one.getReadWriteLock(called).writeLock(),
   'non-reentrant lock': (one, called) => one.getNonReentrantLock(called),
+  'non-reentrant fair lock': (one, called) => one.getNonReentrantFairLock(called),
   'group lock': (one, called) => one.getMultiLock(called, ['a', 'b']),
 };
 

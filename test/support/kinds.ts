@@ -2,6 +2,7 @@ import type { Redisson, RedissonClient, RLock } from '../../lib';
 import { ALL_KINDS } from '../../lib/kinds/allKinds';
 import type { Kind } from '../../lib/kinds/Kind';
 import type { LockUnderTest } from '../contracts/lockContract';
+import { allowLeftovers } from './leaks';
 
 type Make = (client: RedissonClient, name: string) => RLock;
 
@@ -21,6 +22,22 @@ const MADE: Partial<Record<Kind['name'], Make>> = {
 
 /** Every kind of lock. Tests of all kinds are made of it: a new descriptor is in all of them. */
 export const EVERY_LOCK: readonly Kind[] = ALL_KINDS.filter(({ data }) => data !== 'number');
+
+/** The keys, by their names in scripts, that outlive their lock. */
+const OUTLIVE = ['token'];
+
+/** The keys of an object that are there after its last release. */
+export function persistentKeysOf(kind: Kind, name: string): string[] {
+  return Object.entries(kind.keysOf(name, ''))
+    .filter(([role]) => OUTLIVE.includes(role))
+    .map(([, key]) => key);
+}
+
+/** The test may leave them behind. */
+export function allowPersistentKeys(kind: Kind, name: string): void {
+  const stay = persistentKeysOf(kind, name).map((key) => key.replaceAll(/[^\w:-]/g, '.'));
+  if (stay.length > 0) allowLeftovers({ keys: new RegExp(stay.join('|')) });
+}
 
 /** Whether it is made of other locks. */
 export function isComposed(kind: Kind): boolean {
@@ -54,7 +71,7 @@ export function underTest(name: Kind['name']): LockUnderTest {
       counted: !isComposed(kind) && kind.data !== 'values',
     },
     ...(isComposed(kind) ? { keys: membersOf } : {}),
-    ...('token' in keys ? { persistentKeys: (of: string) => [kind.keysOf(of, '')['token']!] } : {}),
+    ...(persistentKeysOf(kind, '').length > 0 ? { persistentKeys: (of: string) => persistentKeysOf(kind, of) } : {}),
   };
   if (name !== 'read') return base;
   return {

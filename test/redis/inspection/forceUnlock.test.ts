@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { ConfigError, Redisson, UnsupportedOperationError } from '../../../lib';
 import { Inspector } from '../../../lib/operators/inspection';
-import { allowLeftovers, redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
+import { redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
 import { rejection } from '../synchronizers/support';
-import { EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
+import { allowPersistentKeys, EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
 
 describe('Inspector.forceUnlock', () => {
   let inspector: Inspector;
@@ -28,7 +28,7 @@ describe('Inspector.forceUnlock', () => {
 
   for (const kind of EVERY_LOCK.filter((one) => !isComposed(one))) {
     it(`D3: ${kind.noun}: from the holders that were seen, and from nobody else; who waits gets it`, async () => {
-      if ('token' in kind.keysOf('', '')) allowLeftovers({ keys: /redisson_lock_token/ });
+      allowPersistentKeys(kind, name);
       const hold = await makeLock(kind, client, name).acquire();
       const other = newClient();
       const waiting = makeLock(kind, other, name).acquire();

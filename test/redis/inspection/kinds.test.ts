@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { Redisson } from '../../../lib';
 import { Inspector } from '../../../lib/operators/inspection';
-import { allowLeftovers, redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
-import { EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
+import { redisUrl, sleepUntil, trackClient, uniqueName } from '../../support';
+import { allowPersistentKeys, EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
 
 describe('the inspector knows what is held:', () => {
   for (const kind of EVERY_LOCK.filter((one) => !isComposed(one))) {
     it(`${kind.noun}: ${kind.report}, as its descriptor says`, async () => {
-      if ('token' in kind.keysOf('', '')) allowLeftovers({ keys: /redisson_lock_token/ });
       const client = trackClient(Redisson.create(redisUrl()));
       const inspector = Inspector.open(redisUrl());
       trackClient({ stop: () => inspector.close() });
       const name = uniqueName();
+      allowPersistentKeys(kind, name);
       const hold = await makeLock(kind, client, name).acquire();
       const abort = new AbortController();
       let waiting: Promise<unknown> | undefined;

@@ -1,19 +1,28 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import { Config, ConfigError, Redisson } from '../../../lib';
+import type { Kind } from '../../../lib/kinds/Kind';
 import { clusterContract } from '../../contracts/clusterContract';
 import { freePort, trackClient } from '../../support';
+import { EVERY_LOCK, isComposed, makeLock } from '../../support/kinds';
+
+/** Which scenarios of Redisson a kind has. */
+const IDS: Partial<Record<Kind['name'], { readonly ids: string }>> = {
+  lock: { ids: 'L-11' },
+  spin: { ids: 'SP-06' },
+  read: { ids: 'RW-06' },
+  write: { ids: 'RW-06' },
+  group: { ids: 'FM-14' },
+};
+const SINGLE = EVERY_LOCK.filter((kind) => !isComposed(kind));
 
 clusterContract({
-  'the plain lock': { ids: 'L-11', make: (client, name) => client.getLock(name) },
-  'the fair lock': { make: (client, name) => client.getFairLock(name) },
-  'the fenced lock': { make: (client, name) => client.getFencedLock(name) },
-  'the spin lock': { ids: 'SP-06', make: (client, name) => client.getSpinLock(name) },
-  'the non-reentrant lock': { make: (client, name) => client.getNonReentrantLock(name) },
-  'the non-reentrant fair lock': { make: (client, name) => client.getNonReentrantFairLock(name) },
-  'the read lock': { ids: 'RW-06', make: (client, name) => client.getReadWriteLock(name).readLock() },
-  'the write lock': { ids: 'RW-06', make: (client, name) => client.getReadWriteLock(name).writeLock() },
-  'the group lock': { ids: 'FM-14', make: (client, name) => client.getMultiLock(name, ['a', 'b']) },
+  ...Object.fromEntries(
+    SINGLE.map((kind) => [
+      `the ${kind.noun}`,
+      { ...IDS[kind.name], make: (client: Redisson, name: string) => makeLock(kind, client, name) },
+    ]),
+  ),
   'a multi-lock of names in several slots': {
     make: (client, name) => client.getMultiLock(...['a', 'b', 'c'].map((one) => client.getLock(`${name}-${one}`))),
   },
@@ -26,15 +35,10 @@ describe('names on a cluster', () => {
     config.useClusterServers().addNodeAddress(`redis://127.0.0.1:${await freePort()}`);
     const client = trackClient(Redisson.create(config));
     for (const name of ['x{y', 'x{}y', 'x}y']) {
-      const makers = [
-        () => client.getLock(name),
-        () => client.getFairLock(name),
-        () => client.getFencedLock(name),
-        () => client.getNonReentrantLock(name),
-        () => client.getNonReentrantFairLock(name),
-        () => client.getReadWriteLock(name),
-      ];
-      for (const make of makers) expect(make).to.throw(ConfigError, `'${name}' cannot be used on a cluster`);
+      for (const kind of SINGLE.filter(({ keysOf }) => Object.keys(keysOf('', '')).length > 1)) {
+        const make = (): unknown => makeLock(kind, client, name);
+        expect(make, kind.name).to.throw(ConfigError, `'${name}' cannot be used on a cluster`);
+      }
       client.getSpinLock(name);
     }
     for (const name of ['order', '{order}:a', 'a{b}c']) client.getReadWriteLock(name);

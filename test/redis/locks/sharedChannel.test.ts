@@ -2,8 +2,12 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { DisLock, type RLock, type Redisson } from '../../../lib';
+import { FENCED } from '../../../lib/kinds/fenced';
+import { NON_REENTRANT } from '../../../lib/kinds/nonReentrant';
+import { LOCK, lockChannel } from '../../../lib/kinds/reentrant';
 import { within } from '../../faults/scene';
 import { trackClient } from '../../support';
+import { EVERY_LOCK, makeLock } from '../../support/kinds';
 import { Inside, listeners, newClient, openTwoNames, untilListening } from '../synchronizers/support';
 
 /** A kind of exclusive lock. */
@@ -16,22 +20,18 @@ interface Kind {
   readonly sharesQueue?: boolean;
 }
 
-const lockChannel = (name: string): string => `redisson_lock__channel:{${name}}`;
-
-const KINDS: readonly Kind[] = [
-  { title: 'lock', make: (client, name) => client.getLock(name), channel: lockChannel },
-  { title: 'fenced lock', make: (client, name) => client.getFencedLock(name), channel: lockChannel },
-  { title: 'non-reentrant lock', make: (client, name) => client.getNonReentrantLock(name), channel: lockChannel },
-  {
-    title: 'write lock',
-    make: (client, name) => client.getReadWriteLock(name).writeLock(),
-    channel: (name) => `redisson_rwlock:{${name}}`,
-  },
-  { title: 'spin lock', make: (client, name) => client.getSpinLock(name) },
-  { title: 'fair lock', make: (client, name) => client.getFairLock(name), sharesQueue: true },
-  { title: 'non-reentrant fair lock', make: (client, name) => client.getNonReentrantFairLock(name), sharesQueue: true },
-  { title: 'multi-lock', make: (client, name) => client.getMultiLock(client.getLock(name)), channel: lockChannel },
-];
+/** Those that exclude, and that a single name makes; of those that are made of others, the multi-lock. */
+const KINDS: readonly Kind[] = EVERY_LOCK.filter(({ name }) => !['read', 'group', 'red'].includes(name)).map((kind) => {
+  const sharesQueue = 'queue' in kind.keysOf('', '');
+  const { channelOf } = kind.name === 'multi' ? LOCK : kind;
+  return {
+    title: kind.noun,
+    make: (client, name) =>
+      kind.name === 'multi' ? client.getMultiLock(client.getLock(name)) : makeLock(kind, client, name),
+    ...(channelOf !== undefined && !sharesQueue && { channel: (name: string) => channelOf(name, '') }),
+    sharesQueue,
+  };
+});
 
 /** A waiter, and whether it is in. */
 function waitFor(lock: RLock, threadId: number): { readonly done: Promise<void>; readonly isIn: () => boolean } {
@@ -160,7 +160,7 @@ describe('A1: the names x and {x}', () => {
   });
 
   it('kinds that share a key hand it on to each other, and to nobody of the other name', async () => {
-    const makers = KINDS.slice(0, 3).map(({ make }) => make);
+    const makers = [LOCK, FENCED, NON_REENTRANT].map(({ lockOf }) => lockOf);
     const inside = new Map([bare, braced].map((name) => [name, new Inside()]));
     await Promise.all(
       [bare, braced].flatMap((name) =>

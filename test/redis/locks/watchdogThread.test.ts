@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { Worker } from 'node:worker_threads';
 import { Redis } from 'ioredis';
 import * as fs from 'node:fs';
-import { type LockLostError, type RLock, type Redisson, type RedissonOptions } from '../../../lib';
+import { type LockLostError, type Redisson, type RedissonOptions } from '../../../lib';
 import { RedisServer, skip, sleep, sleepUntil, tlsFiles, trackClient } from '../../support';
+import { EVERY_LOCK, makeLock } from '../../support/kinds';
 import { bareClient, newClient, rejection } from '../synchronizers/support';
 import { prepareThread, stall, threadConnection, threadReady } from './threadSupport';
 
@@ -39,19 +40,9 @@ describe('the watchdog thread', function () {
   it('keeps the locks of every kind while the event loop is blocked for longer than their lease', async () => {
     const client = open({ watchdogThread: true });
     const told = losses(client);
-    const locks: Record<string, RLock> = {
-      plain: client.getLock('plain'),
-      fair: client.getFairLock('fair'),
-      fenced: client.getFencedLock('fenced'),
-      spin: client.getSpinLock('spin'),
-      nonReentrant: client.getNonReentrantLock('nonReentrant'),
-      nonReentrantFair: client.getNonReentrantFairLock('nonReentrantFair'),
-      read: client.getReadWriteLock('read').readLock(),
-      write: client.getReadWriteLock('write').writeLock(),
-      group: client.getMultiLock('group', ['a', 'b']),
-      multi: client.getMultiLock(client.getLock('multi1'), client.getLock('multi2')),
-    };
-    const holds = await Promise.all(Object.values(locks).map((lock) => lock.acquire()));
+    // A red lock needs servers of its own.
+    const locks = EVERY_LOCK.filter(({ name }) => name !== 'red').map((kind) => makeLock(kind, client, kind.name));
+    const holds = await Promise.all(locks.map((lock) => lock.acquire()));
     await client.getLock('javaStyle').lock();
     const pool = client.getPermitExpirableSemaphore('pool');
     await pool.trySetPermits(3);

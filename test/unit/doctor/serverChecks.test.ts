@@ -43,7 +43,7 @@ describe('the doctor (docs/doctor.md)', () => {
     ['persistence', 'error', /aof_last_write_status/, { aof_last_write_status: 'err' }, { appendonly: 'yes' }],
     ['persistence', 'unknown', /neither CONFIG GET nor INFO/, {}],
     ['replicas', 'error', /connected to a replica/, { role: 'slave' }],
-    ['replicas', 'warning', /10\.0\.0\.2:6379 has said nothing for 11 s/, { connected_slaves: 1, slave0: online(11) }],
+    ['replicas', 'warning', /10\.0\.0\.2:6379 has been silent for 11 s/, { connected_slaves: 1, slave0: online(11) }],
     [
       'replicas',
       'unknown',
