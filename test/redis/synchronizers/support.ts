@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { PrefixNameMapper, Redisson, type RedissonOptions } from '../../../lib';
+import { ALL_KINDS } from '../../../lib/kinds/allKinds';
 import { memoryClient, memoryConnection, sleepUntil } from '../../contracts/world';
 import { redisUrl, trackClient, uniqueName } from '../../support';
 
@@ -46,8 +47,8 @@ export function openTwoNames(): TwoNames {
   const redis = bareClient();
   const bare = uniqueName('names');
   const braced = `{${bare}}`;
-  const keys = ['lock_queue', 'lock_timeout', 'lock_token'].map((key) => `redisson_${key}:{${bare}}`);
-  trackClient({ close: () => redis.del(bare, braced, `{${bare}}:timeout`, ...keys) });
+  const keys = [bare, braced].flatMap((name) => ALL_KINDS.flatMap((kind) => Object.values(kind.keysOf(name, ''))));
+  trackClient({ close: () => redis.del(...keys) });
   return { redis, bare, braced };
 }
 
