@@ -43,7 +43,8 @@ interface Trap {
  * test says otherwise.
  *
  * ```
- * call ──► down? (not written) ──► frozen? (written, not executed) ──► executed ──► muted? (answered later) ──► answered
+ * call ──► down? (not written) ──► frozen? (written, not executed) ──► executed
+ *      ──► muted? (answered later) ──► answered
  * ```
  */
 export class FakeExecutor implements CommandExecutor {

@@ -9,11 +9,11 @@ import { bareClient, newClient, rejection } from '../synchronizers/support';
  *
  * Scopes
  *   follow await, timers, callbacks               threadContexts.test.ts, unit/thread/threadScope.test.ts
- *   a section is over; what it left behind        here, unit/locks/leftBehind.test.ts, contracts/lockThreads.ts (every kind)
+ *   a section is over; what it left behind        here, leftBehind.test.ts, contracts/lockThreads.ts
  *   a runInThread is in no section                here
  * The logical thread of a call
  *   1. the threadId                               here, unit/locks/threads.test.ts, contracts/lockBadInput.ts
- *   2. who lets it in                             here, contracts/lockThreads.ts (every kind), unit/locks/scopes.test.ts
+ *   2. who lets it in                             here, contracts/lockThreads.ts, scopes.test.ts
  *      whatever is taken between                  here
  *      the halves of a read/write lock            halves.test.ts
  *      members of a multi-lock                    threadBranches.test.ts
@@ -24,7 +24,7 @@ import { bareClient, newClient, rejection } from '../synchronizers/support';
  *   branches that re-enter take turns             contracts/lockThreads.ts (every kind), unit/locks/scopes.test.ts
  *   what was given back or lost lets nobody in    here, threadBranches.test.ts, unit/locks/scopes.test.ts
  *   what unlock() gives back                      here, unit/locks/leftBehind.test.ts
- *   lock() beside a section; one at a time        contracts/lockThreads.ts (every kind), threads.test.ts, halves.test.ts
+ *   lock() beside a section; one at a time        contracts/lockThreads.ts, threads.test.ts, halves.test.ts
  * acquire(), warnings, ids, pools
  *   nobody re-enters what acquire() took          here, unit/locks/scopes.test.ts
  *   IOREDISSON_HANDLE_REENTRY, strictThreads      here, threads.test.ts
