@@ -22,22 +22,22 @@ declare const document: {
  * in, what to do. HOST and PID are those of the holder.
  */
 const WORDS: Readonly<Record<SceneName, readonly RegExp[]>> = {
-  three: [/Held by process PID on HOST/, /Held for/, /ends when it is released/, /look at what the named process does/],
+  three: [/Held by process PID on HOST/, /Held for/, /ends when it is released/, /check what the named process does/],
   killed: [
     /its holder, process PID on HOST, is not connected/,
     /Held for/,
     /It ends in/,
-    /Look whether that process still runs/,
+    /Check whether that process still runs/,
   ],
   frozen: [/HOST · PID/, /Held for/, /frozen, or its event loop is busy/, /SIGSTOP/],
   stuck: [/process PID on HOST/, /Held for/, /will not end by itself/, /If it makes no progress, restart it/],
   deadLock: [/HOST · PID/, /Held for/, /has waited .* for account:2/s, /Restart one of these processes/],
   healthy: [/HOST · PID/, /Held for/, /Nobody waits/],
   busy: [/HOST · PID/, /Held for/, /its main loop has been silent for/, /If it makes no progress, restart it/],
-  permits: [/No permit is left/, /Somebody has waited for/, /ioredisson permits --add/, /If you must/],
-  latch: [/The latch is closed: 1 count to go/, /Somebody has waited for/, /ioredisson latch --open/, /If you must/],
-  noExpiry: [/HOST · PID/, /has no expiry/, /Ask who set it/],
-  leader: [/Held by process PID on HOST/, /Somebody has waited for .*, as expected/],
+  permits: [/No permit is left/, /A caller has waited for/, /ioredisson permits --add/, /If you must/],
+  latch: [/The latch is closed: 1 count to go/, /A caller has waited for/, /ioredisson latch --open/, /If you must/],
+  noExpiry: [/HOST · PID/, /never expires/, /Ask whoever set it/],
+  leader: [/Held by process PID on HOST/, /A caller has waited for .*, as expected/],
   left: [/Held by process/, /ends when it is released/],
   ordered: [/Held by process PID on HOST/, /ends when it is released/],
   throttle: [/No permit is left/, /give them back/],

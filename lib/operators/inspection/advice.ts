@@ -26,24 +26,24 @@ export function lossText({ locks, certain, names }: LossReport, shown = (name: s
   const what = locks === 1 ? '1 lock that was held' : `${locks} locks that were held`;
   const which = `${names.map(shown).join(', ')}${locks > names.length ? ` and ${locks - names.length} more` : ''}`;
   return certain
-    ? `Redis came back without ${what}: ${which}. Each holder is told that its lock is lost.`
-    : `Redis was restarted, or failed over, and may have lost ${what}: ${which}. A holder that has lost its lock is told.`;
+    ? `Redis came back without ${what}: ${which}. Each holder is notified that its lock is lost.`
+    : `Redis was restarted, or failed over, and may have lost ${what}: ${which}. A holder that has lost its lock is notified.`;
 }
 
 /** What to do first, for a person. Verdicts that need no action are missing. */
 const ADVICE: Readonly<Record<string, string>> = {
   'holder-gone':
-    'Look whether that process still runs: if it is only cut off from Redis, it goes on with its work, and will work beside ' +
+    'Check whether that process still runs. If it is only cut off from Redis, it keeps working, and will work beside ' +
     'the next holder. If it has ended, wait until the lock ends, and find out why it ended (with the option atLeast it leaves ' +
     'the lock behind on purpose).',
   'not-renewed':
-    'Look at that process: is it stopped (SIGSTOP, a debugger), or its event loop blocked? The lock ends by itself, then and ' +
-    'not before. One that was taken with a lease needs no renewal. If the process goes on after that, it may work beside ' +
+    'Look at that process: is it stopped (SIGSTOP, a debugger), or its event loop blocked? The lock ends by itself, at ' +
+    'the time shown. One that was taken with a lease needs no renewal. If the process goes on after that, it may work beside ' +
     'the next holder for a moment: if in doubt, kill it first.',
-  'no-expiry': 'Ask who set it. It stays until somebody releases it: by force, if nobody is there any more.',
+  'no-expiry': 'Ask whoever set it. It stays until it is released: by force, if its owner is gone.',
   'wrong-type': 'Give the lock, or the other data, another name.',
   stuck:
-    'Look at what that process does. If it makes no progress, restart it: its lock ends at most one lease later, and so does ' +
+    'Check what that process does. If it makes no progress, restart it: its lock ends at most one lease later, and so does ' +
     'everything else that it holds.',
   'dead-lock':
     'Restart one of these processes, the one whose work is easier to repeat: the others go on at most one lease later. Then ' +
@@ -58,11 +58,11 @@ const ONE_PROCESS =
   'Restart that process: its locks end at most one lease later. Then take the locks in one order everywhere.';
 
 const LOCK_HELD =
-  'If it takes longer than usual, look at what the named process does. It is called stuck when somebody has waited for 30 s.';
+  'If it takes longer than usual, check what the named process does. It is stuck once a caller has waited 30 s.';
 /** For objects with a number: their holders are not in Redis. By verdict; they are never called stuck. */
 const WITHOUT_OWNERS: Readonly<Record<string, string>> = {
   held:
-    'Permits of acquire() have no owner, and a latch has none: only a process that has said so is named. If no process that ' +
+    'Permits of acquire() have no owner, and a latch has none: only processes that reported theirs are named. If no process that ' +
     'uses it is alive, give them back: addPermits(n), delete() for a latch; from a shell ioredisson permits --add, ioredisson latch --open.',
   free:
     'A semaphore is free while one permit is left: the caller wants more. Plain permits of a process that died never come ' +

@@ -38,11 +38,11 @@ function judgeWaits(report: Unjudged, verdict: Verdict, { now, watched, isExpect
   const waitedSince = hasNumber(kind) ? waiting?.[0]?.since : waitedSinceOf(report, watched);
   if (waiters === 0 || waitedSince === undefined || waitedSince > now - LONG_MS) return verdict;
   const waited = readableTime(now - waitedSince);
-  const expected = { ...verdict, sentence: `${verdict.sentence} Somebody has waited for ${waited}, as expected.` };
+  const expected = { ...verdict, sentence: `${verdict.sentence} A caller has waited for ${waited}, as expected.` };
   if (verdict.kind !== 'held' && verdict.kind !== 'free') return verdict;
   if (hasNumber(kind)) {
     if (isExpected === true) return expected;
-    return { ...verdict, sentence: `${verdict.sentence} Somebody has waited for ${waited}.`, amber: true };
+    return { ...verdict, sentence: `${verdict.sentence} A caller has waited for ${waited}.`, amber: true };
   }
   const isRenewed = holders.every((one) => {
     // Since when a client that has never answered has the lock is unknown, but not that its thread renews it.
@@ -69,7 +69,7 @@ function stuckSentence(
 ): string {
   const [{ hold, waitsFor, silentSince }] = holders as [HolderReport];
   const processes = [...new Set(holders.map(processText))];
-  const waits = `while somebody has waited for ${waited}. It will not end by itself: look at`;
+  const waits = `while a caller has waited for ${waited}. It will not end by itself: check`;
   const sinceOf = ({ hold: one }: HolderReport): number | undefined => one?.since ?? seenSince;
   if (processes.length > 1) {
     const shown = processes.slice(0, NAMED).join(', ');

@@ -73,7 +73,7 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
   const silent = holders.filter((one) => one.silent === true);
   const noAnswer = silent.length === 0 ? '' : ` ${silentText(holders, silent, facts.now)}`;
   if (ttlMs === -1) {
-    const end = 'it has no expiry, so it stays held until somebody releases it';
+    const end = 'it never expires: it is held until released';
     return { kind: 'no-expiry', sentence: `${who}, and ${end}.${noAnswer}` };
   }
   const ends = { endsAt: Math.round(facts.now + Math.max(ttlMs, 0)) };
@@ -84,7 +84,7 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
   }
   const { renewedTo } = facts.watched ?? {};
   if (renewedTo !== undefined && ttlMs < renewedTo * LEFT) {
-    const why = 'it was renewed before, and is no more: its event loop is blocked, or the process is stopped';
+    const why = 'it is no longer renewed: its event loop is blocked, or the process is stopped';
     return {
       kind: 'not-renewed',
       sentence: `${who}, but ${why}. It ends ${when}, unless it is renewed.`,
@@ -101,7 +101,7 @@ function ofLock(report: Unjudged, facts: VerdictFacts): Verdict {
   const sentence =
     keeper === 'lease'
       ? `${who}; ${since}. Its lease ends ${when}.`
-      : `${who} and ${keeper}; ${since}. It ends when it is released, or ${when}, if nobody renews it any more.`;
+      : `${who} and ${keeper}; ${since}. It ends when it is released, or ${when} unless it is renewed.`;
   return { kind: 'held', sentence, ...ends };
 }
 
@@ -141,7 +141,7 @@ function silentText(holders: readonly HolderReport[], silent: readonly HolderRep
 function endText(holders: readonly HolderReport[], when: string): string {
   const leases = holders.map(({ hold }) => hold?.leaseMs);
   if (leases.every((lease) => lease === -1)) {
-    return ` and renewed: it ends when it is released, or ${when}, if nobody renews it any more.`;
+    return ` and renewed: it ends when it is released, or ${when} unless it is renewed.`;
   }
   if (leases.every((lease) => lease !== undefined && lease !== null && lease > 0)) return `. Its lease ends ${when}.`;
   return `; it ends ${when}, unless ${holders.every(isDetached) ? 'its ticket is attached' : 'it is renewed'}.`;
@@ -156,7 +156,7 @@ function whoText(holders: readonly HolderReport[], { gone, there }: Record<'gone
   const subject = one ? 'its holder' : `its ${holders.length} holders`;
   if (gone === holders.length) {
     const whose = one && name !== '' ? `, ${name},` : '';
-    const unknown = one && name === '' ? '; which process it was is not in Redis' : '';
+    const unknown = one && name === '' ? '; Redis does not record which process it was' : '';
     return `Held, but ${subject}${whose} ${one ? 'is' : 'are'} not connected to Redis: ended, or cut off${unknown}`;
   }
   if (one && there === 1 && name !== '' && (first.hold !== undefined || first.silent === true)) {

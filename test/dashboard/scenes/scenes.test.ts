@@ -97,7 +97,7 @@ const EXPECTED: Readonly<Record<SceneName, Expected>> = {
   },
   stuck: {
     ...{ verdict: 'stuck', trouble: 1, callers: 4, holderKnown: true, silentOf: /gone|frozen|dead-lock/i },
-    says: [/renewed it \d+ times/, /It will not end by itself: look at process PID on HOST, at \S+actor\.js:\d+:\d+/],
+    says: [/renewed it \d+ times/, /It will not end by itself: check process PID on HOST, at \S+actor\.js:\d+:\d+/],
     gauges: (gauges) => {
       expect(gauges[0]!.longestHold).to.be.greaterThan(ALERT_S);
       expect(oldest(gauges)).to.be.greaterThan(ALERT_S);
@@ -121,7 +121,7 @@ const EXPECTED: Readonly<Record<SceneName, Expected>> = {
       silentOf: /gone|frozen|dead-lock/i,
       answers: false,
     },
-    says: [/live process that still renews it; its main loop has been silent for .*, while somebody has waited for/],
+    says: [/live process that still renews it; its main loop has been silent for .*, while a caller has waited for/],
     gauges: (gauges) => {
       expect(gauges).to.have.length(2);
       expect(oldest(gauges)).to.be.greaterThan(ALERT_S);
@@ -130,23 +130,23 @@ const EXPECTED: Readonly<Record<SceneName, Expected>> = {
   permits: {
     ...{ verdict: 'held', trouble: 1, callers: 1, holderKnown: false, silentOf: /stuck|gone|frozen|dead-lock/i },
     ...{ answers: false, amber: true, held: false },
-    says: [/^No permit is left; 1 connection waits/, /Somebody has waited for/],
+    says: [/^No permit is left; 1 connection waits/, /A caller has waited for/],
     gauges: (gauges) => expect(oldest(gauges)).to.be.greaterThan(ALERT_S),
   },
   latch: {
     ...{ verdict: 'held', trouble: 1, callers: 1, holderKnown: false, silentOf: /stuck|gone|frozen|dead-lock/i },
     ...{ answers: false, amber: true, held: false },
-    says: [/^The latch is closed: 1 count to go/, /Somebody has waited for/],
+    says: [/^The latch is closed: 1 count to go/, /A caller has waited for/],
     gauges: (gauges) => expect(oldest(gauges)).to.be.greaterThan(ALERT_S),
   },
   noExpiry: {
     ...{ verdict: 'no-expiry', trouble: 1, callers: 1, holderKnown: true, silentOf: /stuck|gone|frozen|dead-lock/i },
-    says: [/has no expiry, so it stays held until somebody releases it/],
+    says: [/never expires: it is held until released/],
     gauges: (gauges) => expect(oldest(gauges)).to.be.greaterThan(5),
   },
   leader: {
     ...{ verdict: 'held', trouble: 0, callers: 4, holderKnown: true, silentOf: /stuck|gone|frozen|dead-lock/i },
-    says: [/^Held by process PID on HOST/, /Somebody has waited for .*, as expected/],
+    says: [/^Held by process PID on HOST/, /A caller has waited for .*, as expected/],
     gauges: (gauges) => expect(gauges[0]!.longestHold).to.be.greaterThan(ALERT_S),
   },
   left: {
@@ -168,7 +168,7 @@ const EXPECTED: Readonly<Record<SceneName, Expected>> = {
   },
   many: {
     ...{ verdict: 'stuck', trouble: 1, callers: 40, holderKnown: true, silentOf: /gone|frozen|dead-lock/i },
-    says: [/It will not end by itself: look at process PID on HOST/],
+    says: [/It will not end by itself: check process PID on HOST/],
     gauges: (gauges) => {
       expect(waiting(gauges)).to.equal(40);
       expect(oldest(gauges)).to.be.greaterThan(ALERT_S);

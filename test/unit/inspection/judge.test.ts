@@ -63,7 +63,7 @@ describe('a renewal that is seen counts', () => {
     const { kind, sentence } = told(report);
     expect(kind).to.equal('stuck');
     expect(sentence).to.match(
-      /^Held for 1 m.* still renews it; its main loop has been silent for 40 s, while somebody/,
+      /^Held for 1 m.* still renews it; its main loop has been silent for 40 s, while a caller/,
     );
     expect(told({ ...report, ...waitingFor(29_000) }).kind).to.equal('held');
     // One that was never heard, of Java or older: its expiry moves.
@@ -79,7 +79,7 @@ describe('waits', () => {
     expect(told(report).kind).to.equal('stuck');
     const { kind, sentence } = told(report, { isExpected: true });
     expect(kind).to.equal('held');
-    expect(sentence).to.match(/Somebody has waited for 31 s, as expected\.$/);
+    expect(sentence).to.match(/A caller has waited for 31 s, as expected\.$/);
   });
 
   it('for permits or a latch: amber after 30 s, with a link to their own section', () => {

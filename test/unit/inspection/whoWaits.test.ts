@@ -109,7 +109,7 @@ describe('WhoWaits: verdicts of what the clients answer', () => {
     const report: Unjudged = { ...base('a'), kind: 'readWrite', mode: 'read', holders };
     const { kind, sentence } = judge({ ...report, ...all.about(report) }, { now: Date.now(), whoWaits: all });
     expect(kind).to.equal('stuck');
-    expect(sentence).to.contain('look at process 7 on host-p, process 7 on host-q, process 7 on host-r and 1 more.');
+    expect(sentence).to.contain('check process 7 on host-p, process 7 on host-q, process 7 on host-r and 1 more.');
   });
 
   it('values of a group that are not told close no circle: a client of an older version', () => {
