@@ -38,15 +38,15 @@ function problemsOf(files: readonly string[]): string[] {
     });
 }
 
-/** Not a table, not code, and not a line that cannot be broken. */
+/** Not a table, a picture or code, and not a line that cannot be broken. */
 function proseLines(text: string): boolean[] {
   let isCode = false;
   return text.split('\n').map((line) => {
     if (/^\s*(?:```|---$)/.test(line)) isCode = !isCode;
-    return !isCode && !/^\s*(?:\||<)/.test(line) && /\S\s+\S/.test(line.replace(/^\s*(?:-|\d+\.)\s+/, ''));
+    return !isCode && !/^\s*(?:\||<|!\[)/.test(line) && /\S\s+\S/.test(line.replace(/^\s*(?:-|\d+\.)\s+/, ''));
   });
 }
 
 function commentLines(text: string): boolean[] {
-  return text.split('\n').map((line) => /^\s*(?:\/\/|\/?\*)/.test(line));
+  return text.split('\n').map((line) => /^\s*(?:\/\/|\/?\*)/.test(line) && !/^\s*\* +\||https?:/.test(line));
 }
