@@ -327,7 +327,8 @@ export class Redisson {
 
   /**
    * Takes up the hold that `detach()` made this ticket of.
-   * @throws ConfigError if it is no ticket, or not for this database; LockLostError if it was used, or its lease is over
+   * @throws ConfigError if it is no ticket, or not for this database; LockLostError if it was used, or its lease is
+   *   over
    */
   async attach(ticket: string, options?: AttachOptions): Promise<LockHold> {
     const leaseMs = readHoldLease(options);
@@ -344,7 +345,10 @@ export class Redisson {
     return attach(kind.lockOf!(this, parsed.name) as Lock, parsed, leaseMs);
   }
 
-  /** The innermost hold of the sections around the call. @param name - only of that lock @throws ConfigError for a bad name */
+  /**
+   * The innermost hold of the sections around the call. @param name - only of that lock @throws ConfigError for a bad
+   * name
+   */
   currentHold(name?: string): LockHold | undefined {
     if (name !== undefined) validateName(name, 'lock');
     return this.#closing.holdAround((hold) => name === undefined || (hold as MemberHold).isOf(name));

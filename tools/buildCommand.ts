@@ -21,7 +21,8 @@ const STEPS: readonly BuildStep[] = [
 ];
 
 /**
- * Whoever loads dist/ meanwhile sees the old output or the new one, never half of it. After a failure it is what it was.
+ * Whoever loads dist/ meanwhile sees the old output or the new one, never half of it. After a failure it is what it
+ * was.
  */
 async function main(): Promise<void> {
   const inputs = buildInputs();

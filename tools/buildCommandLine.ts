@@ -12,7 +12,8 @@ const COPIED = ['util/readableTime'];
 
 /**
  * The command as one file, `operators/cli/main.js`, with the packages that only it needs, so that nobody installs them
- * with the library. The library itself is not in it: it is beside it. `LICENSES.txt` has the licences of those packages.
+ * with the library. The library itself is not in it: it is beside it. `LICENSES.txt` has the licences of those
+ * packages.
  */
 export async function writeCommandLine(folder: string): Promise<void> {
   const target = path.join(folder, COMMAND, 'main.js');

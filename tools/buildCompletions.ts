@@ -26,8 +26,8 @@ interface CompletableOption {
 const MAKERS: Readonly<Record<(typeof SHELLS)[number], (all: readonly Completable[]) => string>> = { bash, zsh, fish };
 
 /**
- * A completion script for each shell beside the command, made of the commands and options as the program knows them. None
- * of them starts a process: whoever presses Tab does not wait for a Node to start.
+ * A completion script for each shell beside the command, made of the commands and options as the program knows them.
+ * None of them starts a process: whoever presses Tab does not wait for a Node to start.
  */
 export function writeCompletions(folder: string): void {
   const all = completables();

@@ -122,7 +122,9 @@ function refuseCircles(outputs: Metafile['outputs']): void {
   for (const file of Object.keys(outputs)) visit(file, []);
 }
 
-/** A class that refers to itself is `var X = class _X` to esbuild, and logs would show that name, or a shortened one. */
+/**
+ * A class that refers to itself is `var X = class _X` to esbuild, and logs would show that name, or a shortened one.
+ */
 function withOwnNames(code: string): string {
   const names = new Map([...code.matchAll(/\bvar (\w+) = class (_\1)\b/g)].map(([, name, inner]) => [inner!, name!]));
   return code.replace(/\bvar (\w+) = class _\1\b/g, 'class $1').replace(/\b_\w+\b/g, (word) => names.get(word) ?? word);
@@ -213,8 +215,9 @@ const modulesForBundlers: Plugin = {
 };
 
 /**
- * Of its build for browsers, which is made of ES modules: what nobody uses is left out, and it needs nothing of Node. Not
- * with a `lineLimit`, here and in the scripts of the test client: esbuild breaks strings, and Rollup indents the second line.
+ * Of its build for browsers, which is made of ES modules: what nobody uses is left out, and it needs nothing of Node.
+ * Not with a `lineLimit`, here and in the scripts of the test client: esbuild breaks strings, and Rollup indents the
+ * second line.
  */
 async function writeYaml(file: string): Promise<void> {
   const manifest = createRequire(__filename).resolve('yaml/package.json');
@@ -283,7 +286,8 @@ async function writeTestScripts(folder: string): Promise<void> {
 }
 
 /**
- * The page of the dashboard, which is built of sources of its own, is beside `dashboard/index.js`, once, for both builds.
+ * The page of the dashboard, which is built of sources of its own, is beside `dashboard/index.js`, once, for both
+ * builds.
  *
  * @param target - where it is from there
  */

@@ -20,7 +20,9 @@ export function ensureBuilt(): void {
   if (!isUpToDate()) build();
 }
 
-/** Notes what the dist/ that has just been written was built from. @param inputs - as {@link buildInputs} told before */
+/**
+ * Notes what the dist/ that has just been written was built from. @param inputs - as {@link buildInputs} told before
+ */
 export function recordBuild(inputs: string): void {
   fs.mkdirSync(path.dirname(recordFile), { recursive: true });
   fs.writeFileSync(recordFile, `${stampOf(dist)}\n${inputs}`);

@@ -1,7 +1,9 @@
 /** The heading of what is not released yet. */
 const UNRELEASED = 'Unreleased';
 
-/** What stands under a heading of CHANGELOG.md: `Unreleased`, or a version with its date; `undefined`: no such heading. */
+/**
+ * What stands under a heading of CHANGELOG.md: `Unreleased`, or a version with its date; `undefined`: no such heading.
+ */
 export function sectionOf(changelog: string, version: string): string | undefined {
   for (const section of changelog.split(/^## /m).slice(1)) {
     const [heading = ''] = section.split('\n', 1);

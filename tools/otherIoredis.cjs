@@ -1,5 +1,6 @@
 'use strict';
-// Another version of ioredis than that of the checkout (`npm run test:matrix`, test/apm), for everybody who asks for it.
+// Another version of ioredis than that of the checkout (`npm run test:matrix`, test/apm), for everybody who asks for
+// it.
 const ioredis = process.env.IOREDISSON_TEST_IOREDIS;
 if (ioredis) {
   const Module = require('module');

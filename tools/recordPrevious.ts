@@ -9,8 +9,8 @@ import { previousTarball, readPrevious, sha512Of, writePrevious } from './previo
 import { currentWire } from './wire';
 
 /**
- * `npm run previous [-- <name>]`, after a release, on its commit: from now on this package is the previous one. Stored is
- * what `require('ioredisson')` needs, so that the test needs neither a registry nor the history of git.
+ * `npm run previous [-- <name>]`, after a release, on its commit: from now on this package is the previous one. Stored
+ * is what `require('ioredisson')` needs, so that the test needs neither a registry nor the history of git.
  */
 function main(name: string | undefined): void {
   ensureBuilt();

@@ -29,8 +29,8 @@ export interface RedisServerOptions {
 const START_TIMEOUT_MS = 20_000;
 
 /**
- * A private `redis-server` on a port of its own, without persistence, in a folder of its own. It ends with this process,
- * however that ends. Used by the tests, the demo and the benchmark alike.
+ * A private `redis-server` on a port of its own, without persistence, in a folder of its own. It ends with this
+ * process, however that ends. Used by the tests, the demo and the benchmark alike.
  *
  * ```
  * start() ──► running ◄──────────── restart(): same port, no data

@@ -10,8 +10,8 @@ import { distTagOf } from './releaseProblems';
 import { sleep } from './realTimers';
 
 /**
- * Not a dependency of the package: installed into a temporary folder. This is the last version for Node 20. It asks for a
- * tag of node-fetch, which not every registry has.
+ * Not a dependency of the package: installed into a temporary folder. This is the last version for Node 20. It asks for
+ * a tag of node-fetch, which not every registry has.
  */
 const REGISTRY_PACKAGES = { dependencies: { verdaccio: '6.8.0' }, overrides: { 'node-fetch': '2.7.0' } };
 const START_MS = 30_000;

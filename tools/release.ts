@@ -151,8 +151,8 @@ async function rehearsal(candidate: Candidate): Promise<void> {
 }
 
 /**
- * Exactly the tarball that was looked at. From a workflow with the right to sign (`id-token: write`) it is published with
- * a provenance statement, which says from which commit and by which workflow it was made.
+ * Exactly the tarball that was looked at. From a workflow with the right to sign (`id-token: write`) it is published
+ * with a provenance statement, which says from which commit and by which workflow it was made.
  */
 function publish(tarball: string, version: string): void {
   const tag = tagOf(version);

@@ -9,11 +9,13 @@ export type AnyScript = Script<string, string, unknown>;
 const lib = path.resolve(__dirname, '..', 'lib');
 const load = createRequire(__filename);
 
-/** A call of `defineScript`, or of a function `define...Script` that calls it, with the name that it gives the script. */
+/**
+ * A call of `defineScript`, or of a function `define...Script` that calls it, with the name that it gives the script.
+ */
 const DEFINITION = /\bdefine\w*Script\(\s*(?:\{\s*name: )?'([^']+)'/g;
 /**
- * Any such call; the one in such a function takes the name that it was given. Those of `inspection/forceUnlock.ts` are made
- * of the scripts of each kind, and `forceUnlock.test.ts` runs them for each.
+ * Any such call; the one in such a function takes the name that it was given. Those of `inspection/forceUnlock.ts` are
+ * made of the scripts of each kind, and `forceUnlock.test.ts` runs them for each.
  */
 const CALL = /(?<!function )\bdefine\w*Script\((?!\{\s*(?:name,|\.{3}\{ name: `))/g;
 
@@ -23,7 +25,10 @@ export interface ScriptFile {
   readonly file: string;
   /** The names of the scripts that its source text defines, in order. */
   readonly defined: readonly string[];
-  /** How often its source text calls that. Where they are more than {@link defined}, a call is not written as the others are. */
+  /**
+   * How often its source text calls that. Where they are more than {@link defined}, a call is not written as the others
+   * are.
+   */
   readonly calls: number;
   /** The scripts that it exports, in order. */
   readonly scripts: readonly AnyScript[];

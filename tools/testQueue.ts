@@ -9,7 +9,8 @@ import { projectRoot } from './buildOutput';
 import type { Failure, Job, Outcome } from './testWorker';
 
 /**
- * Runs test files in a queue, those that take longest first, some at a time, each by a worker that has run others before.
+ * Runs test files in a queue, those that take longest first, some at a time, each by a worker that has run others
+ * before.
  *
  * ```
  * queued ──► running ──► passed
@@ -19,7 +20,8 @@ import type { Failure, Job, Outcome } from './testWorker';
  *                            └──────► else: failed
  * ```
  *
- * Disturbed is a finding and no failure, up to {@link MOST_DISTURBED} in a run; with more failures than that, none is run again.
+ * Disturbed is a finding and no failure, up to {@link MOST_DISTURBED} in a run; with more failures than that, none is
+ * run again.
  */
 
 /** Tests mostly wait. With more at a time, they would make each other late on two cores. */

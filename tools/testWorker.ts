@@ -24,7 +24,10 @@ export interface Outcome {
   readonly skipped: number;
   /** Lines of `DURATIONS_FILE`: test/support/countingReporter.cjs. */
   readonly near: readonly string[];
-  /** Processor time of the worker and of what it started and has ended meanwhile, in s; 0 where the system does not tell. */
+  /**
+   * Processor time of the worker and of what it started and has ended meanwhile, in s; 0 where the system does not
+   * tell.
+   */
   readonly cpu: number;
 }
 

@@ -1,6 +1,6 @@
 'use strict';
-// What ts-node makes of a file, kept by the text of the file: loading all of lib takes 4 s of processor time without, 0.2 s
-// with it, and tests and examples start many processes.
+// What ts-node makes of a file, kept by the text of the file: loading all of lib takes 4 s of processor time without,
+// 0.2 s with it, and tests and examples start many processes.
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');

@@ -19,7 +19,10 @@ const SEARCH_SIZE = 100;
 
 /** Searches for many leftovers in one command. Leftovers with the same search share batches. */
 export interface Search {
-  /** Its KEYS are those of the places, its ARGV their members. It says for each, in order, whether the leftover is there. */
+  /**
+   * Its KEYS are those of the places, its ARGV their members. It says for each, in order, whether the leftover is
+   * there.
+   */
   readonly script: Script<never, never, boolean[]>;
   /** What is being done, for errors. */
   readonly what: string;
@@ -49,8 +52,8 @@ export interface Leftover {
   /**
    * Sends the commands that remove it, in this turn of the event loop.
    * @param newRecord - makes the record of each of them
-   * @returns `true` if it was there, or nothing shows whether it was: then it is done. Otherwise it is done if all of them came behind
-   *   the command that left it
+   * @returns `true` if it was there, or nothing shows whether it was: then it is done. Otherwise it is done if all of
+   *   them came behind the command that left it
    */
   undo(newRecord: () => SendRecord): Promise<boolean>;
   /** Called once: it is undone, it has expired in Redis, or the client is shut down. */
@@ -80,8 +83,8 @@ interface Entry {
 
 /**
  * How long to search for what a command in a broken connection may leave, in ms. Its lease begins when it runs, which
- * may be long after the connection broke. What lives no longer than the longest pause of a rollback is not searched for:
- * it would end before it is found.
+ * may be long after the connection broke. What lives no longer than the longest pause of a rollback is not searched
+ * for: it would end before it is found.
  */
 function lateMs(leaseMs: number): number {
   return leaseMs <= MAX_PAUSE_MS ? leaseMs : leaseMs + LATE_MS;
@@ -117,8 +120,9 @@ export function endsUndo(error: unknown): boolean {
  * | an undo: shut-down, key of another type            | that was the last try                                         |
  * | an undo: any other error                           | it is retried, after growing pauses                           |
  *
- * So a hold that runs late keeps every caller out for 5 s, the longest pause, or until Redis answers again. If it runs even
- * later, it lasts for its lease. While a release is under way, what it releases is wanted: an undo must not overtake it.
+ * So a hold that runs late keeps every caller out for 5 s, the longest pause, or until Redis answers again. If it runs
+ * even later, it lasts for its lease. While a release is under way, what it releases is wanted: an undo must not
+ * overtake it.
  *
  * Tries after the first one are cheap: one command searches for a hundred leftovers, pauses grow to 5 s, and a client
  * sends at most 200 such commands per second. Nothing of this keeps the process alive.
@@ -264,8 +268,8 @@ function mayComeLate(
 const MIN_SWEEP = 64;
 
 /**
- * What Redis may still have although this client has given it up: keys, each with a monotonic end time. Nothing searches
- * for it; the next acquisition under the same key must know.
+ * What Redis may still have although this client has given it up: keys, each with a monotonic end time. Nothing
+ * searches for it; the next acquisition under the same key must know.
  */
 export class Leftovers {
   readonly #until = new Map<string, number>();

@@ -59,8 +59,8 @@ export interface Wait<T> {
 /**
  * Whether a call of this client may still begin, or go on waiting.
  *
- * While the client drains, only calls inside a section of its own that still runs may: the work under that lock finishes. A thread
- * that such a section has started counts as part of it.
+ * While the client drains, only calls inside a section of its own that still runs may: the work under that lock
+ * finishes. A thread that such a section has started counts as part of it.
  *
  * States: open -> draining -> closed, or open -> closed.
  */
@@ -190,8 +190,8 @@ export function waitLimit(waitMs: number, signal: AbortSignal | undefined): Wait
 }
 
 /**
- * The state of a wait between two attempts: not one was made; the last was refused (another owner has it); or the last got
- * no reply, and may have acquired.
+ * The state of a wait between two attempts: not one was made; the last was refused (another owner has it); or the last
+ * got no reply, and may have acquired.
  */
 type State = 'starting' | 'refused' | 'unanswered';
 
@@ -202,8 +202,8 @@ type State = 'starting' | 'refused' | 'unanswered';
  * Rules it keeps:
  * 1. It subscribes before the attempt whose failure puts it to sleep, so that no wake-up is lost between the two. While
  *    it cannot subscribe, it attempts after growing pauses, and once more as soon as it has subscribed.
- * 2. It starts no attempt after the deadline, and it ends at the deadline even if an attempt hangs. But a reply that has
- *    come is read before, and one that a blocked event loop has held up is waited for, see {@link WaitLimit}.
+ * 2. It starts no attempt after the deadline, and it ends at the deadline even if an attempt hangs. But a reply that
+ *    has come is read before, and one that a blocked event loop has held up is waited for, see {@link WaitLimit}.
  * 3. A waiter in a FIFO queue attempts only when it is the head, or when one of its attempts got no reply. The very
  *    first attempt is made before it queues, unless others wait already: most locks are free.
  * 4. "Not acquired" is a reply of Redis: if the deadline passes while an attempt cannot be sent to any server, that is
@@ -320,12 +320,13 @@ export interface Target<T> {
   /** An attempt was refused. */
   refused?(reply: AcquireReply & { readonly acquired: false }): void;
   /**
-   * An attempt succeeded, but an earlier one, on another connection, may still run later, so what it took cannot be kept.
-   * Another attempt follows, with a new record. @default it is kept
+   * An attempt succeeded, but an earlier one, on another connection, may still run later, so what it took cannot be
+   * kept. Another attempt follows, with a new record. @default it is kept
    */
   exchange?(): void;
   /**
-   * Monotonic time until which it is certainly this client's, if it was acquired by an attempt of that (monotonic) time.
+   * Monotonic time until which it is certainly this client's, if it was acquired by an attempt of that (monotonic)
+   * time.
    * @default it has no lease
    */
   deadline?(sentAt: number): number;
@@ -373,8 +374,8 @@ const ATTEMPT_AGAIN: Attempt<never> = Object.freeze({ ok: false, retryInMs: 1 })
  * One call that acquires once, whatever the kind: the waiting loop runs on it. It knows what was sent on which
  * connection and when, what has no reply, and so what is to be undone.
  *
- * States: idle -> attempting (a command is open) <-> waiting -> acquired | given up. An attempt that gets no reply leaves
- * it open until a later one gets one. Whatever it may have left in Redis at the end is undone in the background.
+ * States: idle -> attempting (a command is open) <-> waiting -> acquired | given up. An attempt that gets no reply
+ * leaves it open until a later one gets one. Whatever it may have left in Redis at the end is undone in the background.
  */
 export class Acquisition<T> implements Acquirable<T> {
   /** How long the caller waits, in ms; `Infinity` without limit, 0 or less for one attempt. */
@@ -493,8 +494,8 @@ export class Acquisition<T> implements Acquirable<T> {
       const { ttl } = reply;
       this.ttl = ttl;
       target.refused?.(reply);
-      // From when it was sent: it may be read late, since this process was busy. But it ran somewhere in between, and an
-      // attempt that comes too early is made again.
+      // From when it was sent: it may be read late, since this process was busy. But it ran somewhere in between, and
+      // an attempt that comes too early is made again.
       return {
         ok: false,
         retryInMs: ttl < 0 ? Infinity : Math.max(1, ttl - Math.max(0, now - sentAt - ON_THE_WAY_MS)),
@@ -535,8 +536,8 @@ export class Acquisition<T> implements Acquirable<T> {
         this.#handOver = undefined;
         // The executor may have resent it on another connection.
         if (mayHaveRun(error)) this.sendRecord.onManyConnections = true;
-        // The holder handles the error. This acquisition keeps waiting, unless it got the lock but no replica confirmed it,
-        // or the client is shut down.
+        // The holder handles the error. This acquisition keeps waiting, unless it got the lock but no replica confirmed
+        // it, or the client is shut down.
         if (error instanceof NoSyncedReplicasError || error instanceof ShutdownError) throw error;
         return ATTEMPT_AGAIN;
       },
@@ -547,8 +548,8 @@ export class Acquisition<T> implements Acquirable<T> {
   }
 
   giveUp(pending: Promise<Attempt<T>> | undefined, inDoubt: boolean): void {
-    // A command on a broken connection may still run after a reply came on the next connection. Asked in any case, since
-    // the undo reads it from the record.
+    // A command on a broken connection may still run after a reply came on the next connection. Asked in any case,
+    // since the undo reads it from the record.
     const doubtful = this.#isOnManyConnections() || inDoubt;
     this.sendRecord.cancelled = true;
     pending?.catch(() => undefined);

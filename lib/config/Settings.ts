@@ -114,10 +114,11 @@ export interface CommonSettings {
   readonly maxHandOvers: number;
   /**
    * Whether the next waiter of this process starts as soon as the holder gives the lock back, on the strength of the
-   * lease that Redis has just confirmed to this process, instead of a round trip later. One command covers all hand-overs
-   * since the last one; `unlock()` resolves when a command that covers it is answered. For plain, non-reentrant and write
-   * locks and for values of a group; no effect on others. Writers are handed the lock with this setting only. After a loss
-   * from outside (DEL, a forced release, a failover) further waiters of this process may start for 25 ms and a round trip.
+   * lease that Redis has just confirmed to this process, instead of a round trip later. One command covers all
+   * hand-overs since the last one; `unlock()` resolves when a command that covers it is answered. For plain,
+   * non-reentrant and write locks and for values of a group; no effect on others. Writers are handed the lock with this
+   * setting only. After a loss from outside (DEL, a forced release, a failover) further waiters of this process may
+   * start for 25 ms and a round trip.
    * @default false. Not in Redisson
    */
   readonly localHandOver: boolean;

@@ -36,7 +36,9 @@ const WAIT_PER_RETRY_MS = 1_000;
 /** So many command time-outs a call persists on servers that do not answer, besides its wait for a connection. */
 const SILENT_TIMEOUTS = 2;
 
-/** Servers count as silent when the oldest command has had no answer for so long, in ms, or for the command time-out. */
+/**
+ * Servers count as silent when the oldest command has had no answer for so long, in ms, or for the command time-out.
+ */
 const SILENT_MS = 1_500;
 /** The shortest pause between two looks, in ms. */
 const SILENCE_CHECK_MS = 100;

@@ -16,9 +16,13 @@ import { type KeyEventSource, NO_SUBSCRIBER } from './pubsub/Subscriber';
 import { ownOptionsOf } from './link/ownOptions';
 import { StandaloneLink } from './link/StandaloneLink';
 
-/** Pause between two rounds of searching for the master among a master and its slaves, in ms (as replicated servers). */
+/**
+ * Pause between two rounds of searching for the master among a master and its slaves, in ms (as replicated servers).
+ */
 const MASTER_SLAVE_SCAN_MS = 1_000;
-/** How often a master with replicas is asked whether it still is the master, in ms: nothing else would notify a waiter. */
+/**
+ * How often a master with replicas is asked whether it still is the master, in ms: nothing else would notify a waiter.
+ */
 const MASTER_SLAVE_ROLE_MS = 5_000;
 
 export type { Connections };

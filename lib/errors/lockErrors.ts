@@ -146,8 +146,8 @@ export class LockTimeoutError extends RedissonError {
   readonly waitTime: number;
   /**
    * - `held`: Redis answered that another owner has it.
-   * - `refused`: Redis answered, and refuses (`NOREPLICAS`, `READONLY`, `CLUSTERDOWN`, `LOADING`, `OOM`, ...). The `cause` is the
-   *   `CommandError` with its last reply.
+   * - `refused`: Redis answered, and refuses (`NOREPLICAS`, `READONLY`, `CLUSTERDOWN`, `LOADING`, `OOM`, ...). The
+   *   `cause` is the `CommandError` with its last reply.
    * - `unanswered`: Redis did not answer. The `cause` is a `CommandTimeoutError` or a `ConnectionError`.
    */
   readonly reason: 'held' | 'refused' | 'unanswered';

@@ -150,8 +150,8 @@ export class FairQueueWatch implements QueueWatch {
       if (queue.claims) this.#checkIn(queue, againMs + MARGIN_MS);
       // In a drain the subscriptions close first, and all waiters are about to leave.
       if (first !== undefined && !this.#subscriptions.closed) this.#listenTo(queue, ahead);
-      // There was a message, and the lock is held, perhaps with a lease that ends before the one that waiters have seen.
-      // If the head is a Java client, it sleeps on, and so do those behind it. So the first waiter of this client
+      // There was a message, and the lock is held, perhaps with a lease that ends before the one that waiters have
+      // seen. If the head is a Java client, it sleeps on, and so do those behind it. So the first waiter of this client
       // attempts: it learns the new lease, and attempts again when that ends.
       if (notifiedAt !== undefined && !queue.claims && ahead.length > 0) first?.wake('doubt');
     }

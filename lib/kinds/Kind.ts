@@ -21,9 +21,10 @@ export type KeysByRole = Readonly<Record<string, string>>;
 export type KindScript = Pick<Script<string, string, never>, 'name' | 'lua' | 'sha' | 'realKeys'>;
 
 /**
- * What there is to know of a kind of object without a client. Each kind has one, beside its Lua, and `kinds/allKinds.ts`
- * lists them. Its scripts are members of it, named by what they are for (`scriptsOf`). All tables of kinds are made of them: the rights of docs/security.md and of the doctor, what the inspector
- * knows, the kinds of the command line, and the kinds that the tests run.
+ * What there is to know of a kind of object without a client. Each kind has one, beside its Lua, and
+ * `kinds/allKinds.ts` lists them. Its scripts are members of it, named by what they are for (`scriptsOf`). All tables
+ * of kinds are made of them: the rights of docs/security.md and of the doctor, what the inspector knows, the kinds of
+ * the command line, and the kinds that the tests run.
  */
 export interface Kind<Keys extends KeysByRole = KeysByRole> {
   /** Its name in telemetry. */

@@ -55,13 +55,12 @@ import type { LockDescriptor } from './Kind';
 /**
  * One attempt that queues, for every call that waits.
  *
- * KEYS: name, queue, timeouts, claims. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease (ms),
- * owner, wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout), count (the
- * holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this waiter went to
- * sleep for; 0: never), message, publish.
- * Output: nil = acquired with `count` holds; `{n}` = acquired, but with n holds (the earlier ones were lost); integer =
- * queued, to be retried after so many ms at the latest; negative: the same, and only the channels of waiters ahead may
- * say that the lock is free (Java), see `aheadOf` in `fairQueue.ts`.
+ * KEYS: name, queue, timeouts, claims. Channels: channelBase (the channels are `channelBase:<owner>`). ARGV: lease
+ * (ms), owner, wait (ms by which this waiter may delay those behind it: its wait time, or fairLockWaitTimeout), count
+ * (the holds that the owner is to have afterwards: known holds + 1), slept (the longest time in ms that this waiter
+ * went to sleep for; 0: never), message, publish. Output: nil = acquired with `count` holds; `{n}` = acquired, but with
+ * n holds (the earlier ones were lost); integer = queued, to be retried after so many ms at the latest; negative: the
+ * same, and only the channels of waiters ahead may say that the lock is free (Java), see `aheadOf` in `fairQueue.ts`.
  */
 export const acquireFairLock = defineScript({
   name: 'fairLock.acquire',
@@ -179,8 +178,8 @@ return 1
 });
 
 /**
- * The reply of {@link checkFairTurn}: the time until the next check, in ms (0: the lock is held, or no one waits), and the
- * waiters ahead of the first one of the client (see `aheadOf` in `fairQueue.ts`).
+ * The reply of {@link checkFairTurn}: the time until the next check, in ms (0: the lock is held, or no one waits), and
+ * the waiters ahead of the first one of the client (see `aheadOf` in `fairQueue.ts`).
  */
 export type FairTurn = readonly [againMs: number, ahead: readonly string[]];
 

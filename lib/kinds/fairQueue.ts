@@ -9,13 +9,13 @@ import { ACQUIRES, decodeAcquire } from './reentrant';
  * functions take the queue `q` first ({@link QUEUE}).
  *
  * The zset `timeouts` is Redisson's. It gives each waiter a score: the time (epoch ms) at which it counts as dead. That
- * is the end of the lease, plus the waits of all waiters ahead, plus its own wait. Java sets a score once. When a waiter
- * leaves or gets the lock, Java subtracts that waiter's wait from the scores behind it, or from all of them.
+ * is the end of the lease, plus the waits of all waiters ahead, plus its own wait. Java sets a score once. When a
+ * waiter leaves or gets the lock, Java subtracts that waiter's wait from the scores behind it, or from all of them.
  *
  * A free lock is kept for the head of the queue, but only for a few seconds: the head may be dead, or frozen with its
  * subscription open. The hash `claims` is ours. It says until when a waiter may still come: its claim. Java knows
- * nothing of claims, and scores know nothing of them. These steps follow, counted from when the head was notified (by an
- * unlock) or was found absent (by an attempt of another caller):
+ * nothing of claims, and scores know nothing of them. These steps follow, counted from when the head was notified (by
+ * an unlock) or was found absent (by an attempt of another caller):
  *
  * | after              | step                                                                                        |
  * |--------------------|---------------------------------------------------------------------------------------------|
@@ -48,7 +48,9 @@ const LONGEST_TURN_MS = 100;
 /** A Java waiter gets no turn later than this (ms) after the end of its claim: dead ones must not add up. */
 const LATE_TURN_MS = 500;
 
-/** The hash of the claims expires after this time (ms), longer than any claim: there may be no client left to delete it. */
+/**
+ * The hash of the claims expires after this time (ms), longer than any claim: there may be no client left to delete it.
+ */
 const CLAIMS_EXPIRE_MS = 10_000;
 
 /** A waiter behind a live one retries this long (ms) after the live one should have got the lock. */
@@ -205,12 +207,13 @@ end
 /**
  * `shift(q, client, from, by)`: moves the scores of a waiter and of all behind it. Their claims stay. A Java waiter
  * sleeps until shortly before the score that it set. One whose score loses far more than Java ever subtracts at once
- * would be removed in its sleep, and never hear of its turn: it is notified, attempts, and learns its new time. `client`
- * is the id of the caller's client.
+ * would be removed in its sleep, and never hear of its turn: it is notified, attempts, and learns its new time.
+ * `client` is the id of the caller's client.
  *
  * `recount(q, client, waiter, own, base, by)`: the one ahead of the waiter, with the score `own`, goes: the waiter and
  * all behind it count from `base` (epoch ms) on, or move `by` ms if that leaves the waiter at least half of its own
- * wait. Their distances stay. Both need {@link SCORES_AND_CLAIMS}, {@link FOREIGN}, {@link WAITERS} and {@link TELL_WAITER}.
+ * wait. Their distances stay. Both need {@link SCORES_AND_CLAIMS}, {@link FOREIGN}, {@link WAITERS} and
+ * {@link TELL_WAITER}.
  */
 export const SHIFT = lua`
 local function shift(q, client, from, by)
@@ -364,8 +367,9 @@ end
 `;
 
 /**
- * `slackOf(q, client, owner, head)`: what Java may subtract from the score of the owner before it attempts again: a wait
- * for each waiter ahead that may be Java's. A waiter of ours keeps that much more, and must attempt as if it had not.
+ * `slackOf(q, client, owner, head)`: what Java may subtract from the score of the owner before it attempts again: a
+ * wait for each waiter ahead that may be Java's. A waiter of ours keeps that much more, and must attempt as if it had
+ * not.
  */
 const SLACK_OF = lua`
 local function slackOf(q, client, owner, head)
@@ -380,9 +384,9 @@ end
 `;
 
 /**
- * `refresh(q, client, waiter, score, free, waitMs)`: a waiter that attempts again is alive. It keeps its place, even if its
- * score or its claim has passed. `free` is the latest time at which the lock becomes free (epoch ms), and the slack of
- * the waiter. Returns its new score.
+ * `refresh(q, client, waiter, score, free, waitMs)`: a waiter that attempts again is alive. It keeps its place, even if
+ * its score or its claim has passed. `free` is the latest time at which the lock becomes free (epoch ms), and the slack
+ * of the waiter. Returns its new score.
  */
 const REFRESH = lua`
 local function refresh(q, client, waiter, score, free, waitMs)
@@ -411,8 +415,9 @@ end
 const FUNCTIONS = WAKE + PURGE + FOREIGN + WAITERS + SHIFT + CLAIM + LEAVE_AS_HEAD + ENTER;
 
 /**
- * The state: `client`, `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is not
- * queued). It reads every key before the first write, so that a key of another type causes an error and is not changed.
+ * The state: `client`, `held` (the owner's holds, nil: none), `ttl` (-2: the lock is free), `score` (nil: the owner is
+ * not queued). It reads every key before the first write, so that a key of another type causes an error and is not
+ * changed.
  */
 const STATE = lua`
 local client = string.match(owner, '^[^:]*')
@@ -438,10 +443,10 @@ if held then return reenter(name, owner, held, ttl, lease, count) end
 /**
  * The acquisition that queues. Its reply says when to retry: when the lock expires. But a waiter must retry one second
  * before its own score passes, or at half of that time. When those ahead go, its score keeps at least half of its own
- * wait, but not the lease that it has seen: so it must retry after half of its wait, too (one second at least). (Redisson
- * lets a new waiter sleep until the one ahead will have given up. Here one that joins again is a new one, too, and those
- * ahead may leave without a message.) The reply is negative if its client must subscribe to the channels of others, see
- * {@link AHEAD_OF}.
+ * wait, but not the lease that it has seen: so it must retry after half of its wait, too (one second at least).
+ * (Redisson lets a new waiter sleep until the one ahead will have given up. Here one that joins again is a new one,
+ * too, and those ahead may leave without a message.) The reply is negative if its client must subscribe to the channels
+ * of others, see {@link AHEAD_OF}.
  *
  * @param reenter - defines `reenter`, see {@link REENTER}
  */

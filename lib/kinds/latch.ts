@@ -13,8 +13,8 @@ import { latchWakeRule } from '../waiters/wakeRules';
  * | `redisson_countdownlatch__channel__{<name>}`  | channel | `0` = reached zero, `1` = a new count, or deleted |
  *
  * The data do not show who counted, nor which latch was meant, so a repeat would be a second count, or concern a new
- * latch: the scripts are sent once, and the caller gets an error that says whether it may have run. GET comes before SET
- * and DEL, which would replace a key of any type.
+ * latch: the scripts are sent once, and the caller gets an error that says whether it may have run. GET comes before
+ * SET and DEL, which would replace a key of any type.
  */
 
 /**
@@ -51,7 +51,8 @@ return 1
   }),
 
   /**
-   * Counts down by one, also on a server without free memory. At zero the key is deleted and all waiters are notified; without a latch nothing happens.
+   * Counts down by one, also on a server without free memory. At zero the key is deleted and all waiters are notified;
+   * without a latch nothing happens.
    *
    * KEYS: name. Channels: channel. ARGV: message, publish. Output: the count that is left, at least 0.
    */

@@ -371,8 +371,8 @@ export function writeOwnerName(clientId: string, threadId: number): string {
 }
 
 /**
- * The write half of the read/write lock. It is handed over while no reader of this process sleeps, by a thread that does
- * not read as well: only the writer's field moves.
+ * The write half of the read/write lock. It is handed over while no reader of this process sleeps, by a thread that
+ * does not read as well: only the writer's field moves.
  */
 export const WRITE = {
   ...READ_WRITE,

@@ -196,7 +196,8 @@ export const findHolds = defineFindScript('lock.find', "redis.pcall('hexists', K
 /**
  * Renews many locks of one slot (the watchdog). A lock with a longer lease keeps it.
  *
- * KEYS: the names. ARGV: lease (ms; 0 = only checks), then the owner of each name. Output: per name 1 = renewed, 0 = not held any more.
+ * KEYS: the names. ARGV: lease (ms; 0 = only checks), then the owner of each name. Output: per name 1 = renewed, 0 =
+ * not held any more.
  */
 export const renewLocks = defineScript({
   name: 'lock.renew',

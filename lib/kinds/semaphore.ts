@@ -45,8 +45,8 @@ return integerText(name)
 
 /**
  * `touch(name)`: a write that changes nothing. A server without free memory refuses a command that may need memory,
- * unless the script has already written. So a script that gives back tries, touches if it is refused, and repeats it. Any
- * other error occurs again.
+ * unless the script has already written. So a script that gives back tries, touches if it is refused, and repeats it.
+ * Any other error occurs again.
  */
 export const TOUCH_NUMBER = lua`
 local function touch(name)

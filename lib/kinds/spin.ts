@@ -55,8 +55,8 @@ return redis.call('del', name)
 });
 
 /**
- * The spin lock (Redisson: RedissonSpinLock): it publishes nothing, so a waiter for a plain lock of the same name learns
- * of its release only by the ttl. There is no queue in this process, so there is no hand-over.
+ * The spin lock (Redisson: RedissonSpinLock): it publishes nothing, so a waiter for a plain lock of the same name
+ * learns of its release only by the ttl. There is no queue in this process, so there is no hand-over.
  */
 export const SPIN = {
   ...USUAL,

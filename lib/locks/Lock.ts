@@ -210,8 +210,8 @@ export class Lock implements MemberLock {
     const taken = await this.#acquire(request);
     if (!taken.ok) return taken.failure;
     const hold = new LockHold(engine, request.thread.id, taken.hold, taken.token);
-    // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. By the `threadId` that
-    // the caller has named, `unlock()` of the lock reaches the hold for ever.
+    // A section always releases its own, and `lock()` of a multi-lock gives its caller no object. By the `threadId`
+    // that the caller has named, `unlock()` of the lock reaches the hold for ever.
     const canBeDropped = call.origin === 'acquire' && !call.given;
     const ownership = canBeDropped ? engine.ownershipOf(request.thread.id) : undefined;
     if (ownership === undefined) return hold;

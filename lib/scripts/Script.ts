@@ -40,10 +40,10 @@ export function lua(text: TemplateStringsArray, ...values: readonly (string | nu
 }
 
 /**
- * The first line of a script that compares times: `now` is the server's clock, in epoch ms. Only that clock is used: the
- * clocks of the clients differ, and a command may be late. (Redis replicates effects, so TIME may come before a write.)
- * It is rounded down. So a time that a script has made of it is over when `now` is past it, not when `now` has come to
- * it: otherwise a lease would be up to 1 ms shorter than asked, and its holder would still rely on it.
+ * The first line of a script that compares times: `now` is the server's clock, in epoch ms. Only that clock is used:
+ * the clocks of the clients differ, and a command may be late. (Redis replicates effects, so TIME may come before a
+ * write.) It is rounded down. So a time that a script has made of it is over when `now` is past it, not when `now` has
+ * come to it: otherwise a lease would be up to 1 ms shorter than asked, and its holder would still rely on it.
  */
 export const SERVER_TIME = lua`
 local time = redis.call('time')
@@ -76,9 +76,9 @@ export interface ScriptDefinition<K extends string, A extends string, R> {
   /** For errors and docs, e.g. `lock.acquire`. */
   readonly name: string;
   /**
-   * Names of the keys in order; the first one decides the slot. Channels (`channel`, `channelBase`) are given like keys,
-   * so that all names of an object are together, but they are sent as arguments. A cluster that is migrating a slot
-   * refuses a command with several keys unless all of them exist, and a channel never exists as a key.
+   * Names of the keys in order; the first one decides the slot. Channels (`channel`, `channelBase`) are given like
+   * keys, so that all names of an object are together, but they are sent as arguments. A cluster that is migrating a
+   * slot refuses a command with several keys unless all of them exist, and a channel never exists as a key.
    * @default `name`, the key of the object
    */
   readonly keys?: readonly K[];

@@ -72,8 +72,8 @@ export const SHORTEN_LEASE = shortenLease(String(NOTICE_MS));
 export const SHORTEN_RW_LEASE = shortenLease(`ttl / 2 + ${NOTICE_MS}`);
 
 /**
- * `leaveHolds(name, owner, held, left, remaining)`: of an owner's holds, leaves so many, with a lease of `remaining` ms;
- * '0' leaves the lease unchanged. Returns whether waiters must be notified. Needs one of the two functions above.
+ * `leaveHolds(name, owner, held, left, remaining)`: of an owner's holds, leaves so many, with a lease of `remaining`
+ * ms; '0' leaves the lease unchanged. Returns whether waiters must be notified. Needs one of the two functions above.
  */
 export const LEAVE_HOLDS = lua`${TOUCH}
 local function leaveHolds(name, owner, held, left, remaining)

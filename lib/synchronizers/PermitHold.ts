@@ -33,8 +33,8 @@ export interface HeldPermits {
 const NO_RENEWAL: Renewal = { renew: async (batch) => batch.map(() => true), batchOf: () => 0 };
 
 /**
- * Permits that are held together, as an object. For the watchdog they are an ownership like that of a lock: their ids are
- * its values.
+ * Permits that are held together, as an object. For the watchdog they are an ownership like that of a lock: their ids
+ * are its values.
  *
  * States: held -> released | lost. The signal aborts only when they are lost.
  */

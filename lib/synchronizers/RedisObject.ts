@@ -12,8 +12,8 @@ import { type Acquisition, acquireWithin, waitLimit } from '../acquire/acquireWi
 import type { Waiter } from '../waiters/Waiter';
 
 /**
- * Something that is set in Redis before the first use; again at the next use if that failed, or if the connection was lost
- * since: the server may have come back without data.
+ * Something that is set in Redis before the first use; again at the next use if that failed, or if the connection was
+ * lost since: the server may have come back without data.
  */
 export class FirstUse {
   readonly #executor: Pick<CommandExecutor, 'connectionNumber'>;

@@ -185,8 +185,8 @@ class PermitCount implements Target<true>, HeldPermits {
   }
 
   /**
-   * Releases permits that were taken too late. If the semaphore is gone, nothing is released, since that would create it
-   * again. If the first try may have run, there is no second one: one permit too few is better than one too many.
+   * Releases permits that were taken too late. If the semaphore is gone, nothing is released, since that would create
+   * it again. If the first try may have run, there is no second one: one permit too few is better than one too many.
    * Permits have no lease, so a try that Redis refuses is repeated for as long as the client lives.
    */
   #giveBack(): void {

@@ -23,8 +23,8 @@ const EVENTS = '__keyevent@0__:';
 
 /**
  * The Redis of the clients that share a store: keys, scripts, messages, in this process. Its clock is
- * `performance.now()` at each command, counted from the `Date` at which it was made: leases pass as fake timers advance,
- * and setting `Date` later ends none. Messages arrive in a later microtask.
+ * `performance.now()` at each command, counted from the `Date` at which it was made: leases pass as fake timers
+ * advance, and setting `Date` later ends none. Messages arrive in a later microtask.
  */
 export class MemoryServer {
   readonly clients = new Set<StoreClient>();

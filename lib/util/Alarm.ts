@@ -66,7 +66,8 @@ export class Alarm {
     this.at = at;
     if (at === Infinity) return;
     const now = performance.now();
-    // Fake timers of a test that has ended take theirs with them: the clock then stands before, or the timer is overdue.
+    // Fake timers of a test that has ended take theirs with them: the clock then stands before, or the timer is
+    // overdue.
     if (at >= this.#timerAt && now > this.#armedAt && now <= this.#timerAt) return;
     this.#arm(now, this.#judges === undefined ? at : at - Math.min(AFTER_STALL_MS, (at - now) / 2));
   }

@@ -64,8 +64,8 @@ const SYNONYMS: readonly (readonly [words: RegExp, names: readonly string[], not
 ];
 
 /**
- * What an unknown word was probably meant to be: a word of another library, or a mistyped one. Upper and lower case do not
- * count.
+ * What an unknown word was probably meant to be: a word of another library, or a mistyped one. Upper and lower case do
+ * not count.
  *
  * @param word - the unknown word
  * @param known - the words there are

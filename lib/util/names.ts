@@ -19,8 +19,8 @@ export function prefixName(prefix: string, name: string): string {
 const MAX_REMEMBERED = 1_000;
 
 /**
- * The same function, which returns the same string for the same name as long as it remembers it: Node need not build and
- * hash the channel of a busy lock anew for each command.
+ * The same function, which returns the same string for the same name as long as it remembers it: Node need not build
+ * and hash the channel of a busy lock anew for each command.
  *
  * @param make - makes a string from another one, for example a channel from the raw name of a lock
  */

@@ -1,6 +1,6 @@
 /**
- * A time as people read it, in the terminal and in verdicts: `0.9 s`, `9.4 s`, `29 s`, `4 m 10 s`, `2 h 5 m`, `3 d 4 h`.
- * The page has the same form.
+ * A time as people read it, in the terminal and in verdicts: `0.9 s`, `9.4 s`, `29 s`, `4 m 10 s`, `2 h 5 m`,
+ * `3 d 4 h`. The page has the same form.
  *
  * @param ms - not negative
  */

@@ -55,8 +55,8 @@ function readFields(content: string): unknown[] | undefined {
 }
 
 /**
- * The client id of the owner that keeps the lock for a ticket: a UUID of version 8 (RFC 9562), which no client has. It is
- * made of the secret, the kind and the key, so a ticket can name no other owner.
+ * The client id of the owner that keeps the lock for a ticket: a UUID of version 8 (RFC 9562), which no client has. It
+ * is made of the secret, the kind and the key, so a ticket can name no other owner.
  */
 export function ticketOwnerId({ kind, secret }: Pick<Ticket, 'kind' | 'secret'>, rawName: string): string {
   const bytes = createHash('sha256').update(`${secret}\u0000${kind}\u0000${rawName}`).digest().subarray(0, 16);

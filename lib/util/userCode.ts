@@ -9,10 +9,10 @@ export interface UserCodeOptions {
 const reported = new WeakSet<object>();
 
 /**
- * THE place where code of the user runs for which no caller waits: listeners, loggers, `nameMapper.unmap`, `nameOf`, what
- * a provider of credentials is told. It may be called in one of our timers, or in the middle of something. So what it
- * throws, and what its promise rejects with, becomes a warning of the process: its author must learn of it, but it must
- * neither stop us nor end the process.
+ * THE place where code of the user runs for which no caller waits: listeners, loggers, `nameMapper.unmap`, `nameOf`,
+ * what a provider of credentials is told. It may be called in one of our timers, or in the middle of something. So what
+ * it throws, and what its promise rejects with, becomes a warning of the process: its author must learn of it, but it
+ * must neither stop us nor end the process.
  *
  * Code for which a caller waits needs no such place: the callback of `withLock`, `nameMapper.map` in `getLock`, a
  * back-off, `credentials`, `authorize`. That call throws, or rejects, with its error.

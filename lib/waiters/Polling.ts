@@ -36,10 +36,10 @@ interface PolledQueue {
 }
 
 /**
- * The waiters of a queue listen, but no message arrives: the channel is not subscribed yet, or the connection that listens
- * is gone. They attempt without, after pauses that grow: the head, and some of the shared waiters. A gap of a live
- * subscription heals by itself, and its end wakes them: they attempt only when it lasts. A waiter without a limit that
- * does not become subscribed in time gets an error.
+ * The waiters of a queue listen, but no message arrives: the channel is not subscribed yet, or the connection that
+ * listens is gone. They attempt without, after pauses that grow: the head, and some of the shared waiters. A gap of a
+ * live subscription heals by itself, and its end wakes them: they attempt only when it lasts. A waiter without a limit
+ * that does not become subscribed in time gets an error.
  *
  * States: on -> off. A queue makes one for each time that it hears nothing.
  */

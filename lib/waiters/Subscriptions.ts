@@ -18,12 +18,12 @@ export interface Waiting<H extends object = object> {
 }
 
 /**
- * The table of subscriptions, the only one that wakes waiters: channel -> {@link Subscription} -> {@link WaitQueue} of a
- * raw name, or of a set of values of a group. (`listeners/` hears of keys on connections of its own.) A queue is there as
- * long as it has waiters, a subscription as long as it has a queue. The channel of one that is empty is unsubscribed when
- * this turn of the event loop is over: a caller that has just got the lock does not wait for that, and a queue that follows
- * at once takes the subscription over. SUBSCRIBE and UNSUBSCRIBE of a channel travel on one connection in the order they
- * were decided.
+ * The table of subscriptions, the only one that wakes waiters: channel -> {@link Subscription} -> {@link WaitQueue} of
+ * a raw name, or of a set of values of a group. (`listeners/` hears of keys on connections of its own.) A queue is
+ * there as long as it has waiters, a subscription as long as it has a queue. The channel of one that is empty is
+ * unsubscribed when this turn of the event loop is over: a caller that has just got the lock does not wait for that,
+ * and a queue that follows at once takes the subscription over. SUBSCRIBE and UNSUBSCRIBE of a channel travel on one
+ * connection in the order they were decided.
  *
  * States: open -> closed.
  */

@@ -46,8 +46,8 @@ interface TurnQueue {
  * depends on it: {@link giveWayMs} after the last message it tries anyway. Where no other process is subscribed it
  * tries at once, and lets its own message pass, which would only make its next waiter try in vain.
  *
- * An unlock returns how many subscribers got its message. Where it does not (see {@link ListenerCount}), the process waits
- * for its own message in any case.
+ * An unlock returns how many subscribers got its message. Where it does not (see {@link ListenerCount}), the process
+ * waits for its own message in any case.
  *
  * A turn has up to `maxHandOvers` hand-overs within {@link MAX_TURN_MS}, or {@link MAX_TURN_ROUND_TRIPS} where that is
  * longer; the shortest hand-over of this turn and the last is a round trip. {@link OthersTurns} says when it is cut.

@@ -33,8 +33,8 @@ export interface QueueSubscription<H extends object> extends TurnSubscription {
  * - **Shared** (readers, semaphores, latches): each waiter attempts for itself.
  *
  * Invariants: 1. while a waiter sleeps that a message may wake, the queue is subscribed, or about to be, and
- * attempts from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3. an
- * empty queue is not in the table.
+ * attempts from time to time until it is; 2. the head is never asleep without a bound unless the lock has no expiry; 3.
+ * an empty queue is not in the table.
  */
 export class WaitQueue<H extends object = object> {
   /** The object's key in Redis. */
@@ -133,7 +133,9 @@ export class WaitQueue<H extends object = object> {
     return false;
   }
 
-  /** Subscribes, for all its waiters together, and notifies them when it is done. @returns whether it is done already */
+  /**
+   * Subscribes, for all its waiters together, and notifies them when it is done. @returns whether it is done already
+   */
   listen(): boolean {
     this.subscription.listen();
     this.#poll();
@@ -171,8 +173,8 @@ export class WaitQueue<H extends object = object> {
   }
 
   /**
-   * Those who are woken first attempt first. Behind the release of a reader this process gives way, so a head that readers
-   * pass each time would never get in beside a busy process: it goes first the next time.
+   * Those who are woken first attempt first. Behind the release of a reader this process gives way, so a head that
+   * readers pass each time would never get in beside a busy process: it goes first the next time.
    */
   #wakeBoth(isTurn: boolean): void {
     const headFirst = isTurn && this.#passed;
@@ -202,8 +204,8 @@ export class WaitQueue<H extends object = object> {
   }
 
   /**
-   * Redis cannot be reached: each waiter attempts now, and gets the error itself. All of them say so, but only the first
-   * has somebody to wake: this costs one look at the waiters per outage, not one per waiter.
+   * Redis cannot be reached: each waiter attempts now, and gets the error itself. All of them say so, but only the
+   * first has somebody to wake: this costs one look at the waiters per outage, not one per waiter.
    */
   connectionLost(): void {
     if (this.sleepers > 0) this.attemptAll();

@@ -63,7 +63,9 @@ export class Waiter<T, H extends object = object> implements Wait<T> {
   #begun = false;
   /** A wake-up that came while it was awake, kept for its next sleep. */
   kept: Reason | undefined;
-  /** Why it was woken; `undefined`: it was not, or it has gone back to sleep. After a message it is likely to acquire. */
+  /**
+   * Why it was woken; `undefined`: it was not, or it has gone back to sleep. After a message it is likely to acquire.
+   */
   woken: Reason | undefined;
   /** Ends its sleep, or its wait for the subscription. These two instead of a deferred promise: thousands may sleep. */
   #sleeper: Sleeper<T> | undefined;

@@ -1,6 +1,6 @@
 /**
- * Which waiters of its channel a message wakes: all that may attempt (of a FIFO queue the head, in its turn), a number of
- * them, or those for which so many `permits` are enough.
+ * Which waiters of its channel a message wakes: all that may attempt (of a FIFO queue the head, in its turn), a number
+ * of them, or those for which so many `permits` are enough.
  */
 export type Whom = 'all' | 'none' | number | { readonly permits: number };
 

@@ -11,8 +11,8 @@ const OTHERS = 3;
 const others = (what: number): number => what << OTHERS;
 
 /**
- * THE order of what one owner does in one lock: what waits for what, or is refused meanwhile. Everything else runs beside
- * each other: commands carry what is true when they are written ({@link OwnerCommand}).
+ * THE order of what one owner does in one lock: what waits for what, or is refused meanwhile. Everything else runs
+ * beside each other: commands carry what is true when they are written ({@link OwnerCommand}).
  *
  * | row       | what for                                                   | why it waits                                |
  * |-----------|------------------------------------------------------------|---------------------------------------------|
@@ -76,7 +76,8 @@ export interface Passing {
 }
 
 /**
- * What is under way for one owner in one lock, and what must wait for it: {@link RULES}. Nobody else knows or decides that.
+ * What is under way for one owner in one lock, and what must wait for it: {@link RULES}. Nobody else knows or decides
+ * that.
  *
  * It runs nothing: who must wait gets a promise, which all share who wait for the same, and then asks again. So nobody
  * runs in the context of another caller, and there is no queue in which a release could stand behind a silent one.

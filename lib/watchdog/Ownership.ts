@@ -53,8 +53,9 @@ export interface Hold {
    */
   readonly maxStallMs?: number | undefined;
   /**
-   * Whether it is left to expire, and not released. Its end is then reported as a loss only if its object was `dropped`:
-   * a caller may still work under it, and use its signal. One that was given up has been reported as lost already.
+   * Whether it is left to expire, and not released. Its end is then reported as a loss only if its object was
+   * `dropped`: a caller may still work under it, and use its signal. One that was given up has been reported as lost
+   * already.
    */
   expires?: boolean | 'dropped';
   /** Whether it was released, and whether that was by `detach`. */
@@ -82,8 +83,8 @@ export interface Hold {
 export type OwnershipIdentity = Renewable & Pick<Ownership, 'key' | 'name' | 'kind' | 'threadId' | 'renewal'>;
 
 /**
- * All holds of one thread on one lock, as far as this client knows. In a group, each set of values is a lock of its own.
- * Sets of one owner that share a value have a common count in Redis, so their commands wait for each other:
+ * All holds of one thread on one lock, as far as this client knows. In a group, each set of values is a lock of its
+ * own. Sets of one owner that share a value have a common count in Redis, so their commands wait for each other:
  * {@link overlapping}. What is under way for it, and what waits for what, is known to its {@link lane} alone.
  *
  * States: idle (no holds) -> acquiring -> held (1..n holds) -> idle; held -> lost (removed from the table).
@@ -112,8 +113,8 @@ export class Ownership implements Charge, Due {
    */
   deadline = 0;
   /**
-   * With `localHandOver`: monotonic time just before the last command was sent with which Redis confirmed that it has the
-   * lock.
+   * With `localHandOver`: monotonic time just before the last command was sent with which Redis confirmed that it has
+   * the lock.
    */
   confirmedAt: number | undefined;
   renewalMs = 0;
@@ -164,7 +165,9 @@ export class Ownership implements Charge, Due {
     this.holds = gone.length === this.holds.length ? NO_HOLDS : this.holds.filter((hold) => !gone.includes(hold));
   }
 
-  /** The longest `watchdogMs` of its holds without a lease, in ms; 0 if all have one, or while Redis does not know it. */
+  /**
+   * The longest `watchdogMs` of its holds without a lease, in ms; 0 if all have one, or while Redis does not know it.
+   */
   get watchdogMs(): number {
     return this.lane.relay === undefined ? longest(this.holds, watchdogMsOf) : 0;
   }
@@ -190,8 +193,8 @@ export class Ownership implements Charge, Due {
 
   /**
    * What a release leaves: how many holds, and for how many ms. If the leases of all holds have run out, no hold is
-   * left. Otherwise Redis would keep these holds until the end of a longer lease, that of the released hold. A hold that
-   * is left to expire counts until its lease ends.
+   * left. Otherwise Redis would keep these holds until the end of a longer lease, that of the released hold. A hold
+   * that is left to expire counts until its lease ends.
    */
   remainder(): Remainder {
     if (this.holds.length === 0) return NOTHING;
@@ -287,7 +290,9 @@ export interface Renewable {
   readonly values?: GroupValues | undefined;
 }
 
-/** What a renewal found: whether the lock was still held; or, for a group lock, the fields of the values that were gone. */
+/**
+ * What a renewal found: whether the lock was still held; or, for a group lock, the fields of the values that were gone.
+ */
 export type Renewed = boolean | readonly string[];
 
 /**

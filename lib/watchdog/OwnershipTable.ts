@@ -177,8 +177,8 @@ export class OwnershipTable {
       if (record.unconfirmed === true) undo?.('unconfirmed', record);
     } catch (error) {
       ran = mayHaveRun(error);
-      // No caller owns the hold any more, whatever the error. What is passed on is undone by its relay. A command that was
-      // never sent will not run later: only the hold is left, and the undo may use any connection.
+      // No caller owns the hold any more, whatever the error. What is passed on is undone by its relay. A command that
+      // was never sent will not run later: only the hold is left, and the undo may use any connection.
       if (!endsUndo(error) && !record.cancelled) undo?.('released', record.sends === 0 ? undefined : record);
       failed?.(error, command);
       if (hold?.released === true) hold.trace?.released(error);
@@ -265,7 +265,9 @@ export class OwnershipTable {
     return true;
   }
 
-  /** How long Redis may still have a hold of this owner that this client has reported as lost, in ms; 0: it has none. */
+  /**
+   * How long Redis may still have a hold of this owner that this client has reported as lost, in ms; 0: it has none.
+   */
   leftoverMs(ownership: Ownership): number {
     return this.#leftovers.remainingMs(ownership.key);
   }
@@ -444,8 +446,8 @@ interface Abandoned {
 
 /**
  * The object of a hold, or the scope in which `unlock()` of the lock reached it, was dropped without a release. Then a
- * scope around it may be left. If there is none, nobody can release the hold, so it is renewed no longer. Its signal may
- * have been kept (`const { signal } = await lock.acquire()`), so the end of the lease is a loss.
+ * scope around it may be left. If there is none, nobody can release the hold, so it is renewed no longer. Its signal
+ * may have been kept (`const { signal } = await lock.acquire()`), so the end of the lease is a loss.
  */
 const abandonment = new FinalizationRegistry<Abandoned>(({ client, ownership, hold, scope }) => {
   if (hold.leaseMs !== NO_LEASE || !ownership.holds.includes(hold)) return;
@@ -479,9 +481,9 @@ export interface Loss {
   readonly gone?: readonly string[] | undefined;
   /**
    * `released`: a release found them gone, so nothing of them is left in Redis. `givenUp`: Redis has them until their
-   * leases end, but nothing renews them any more. `closed`: likewise, because the client was shut down, as requested, so
-   * only the holds themselves are notified. `cleared`: nothing is left, as requested. By default Redis may still have
-   * them.
+   * leases end, but nothing renews them any more. `closed`: likewise, because the client was shut down, as requested,
+   * so only the holds themselves are notified. `cleared`: nothing is left, as requested. By default Redis may still
+   * have them.
    */
   readonly how?: 'released' | 'givenUp' | 'closed' | 'cleared' | undefined;
 }
@@ -522,10 +524,10 @@ export function lossOf(ownership: Ownership): Loss {
 const MIN_DELETED = 64;
 
 /**
- * A map whose entries come and go quickly. V8 links each table that a map has outgrown to the next one. Once the garbage
- * collector has moved one of them to the old generation, all later ones, and whatever was in them, survive until the
- * next full collection: with a few entries per millisecond that costs more than everything else that a lock needs. So the
- * entries move to a new map before that adds up.
+ * A map whose entries come and go quickly. V8 links each table that a map has outgrown to the next one. Once the
+ * garbage collector has moved one of them to the old generation, all later ones, and whatever was in them, survive
+ * until the next full collection: with a few entries per millisecond that costs more than everything else that a lock
+ * needs. So the entries move to a new map before that adds up.
  */
 export class ChurnedMap<K, V> {
   #map = new Map<K, V>();

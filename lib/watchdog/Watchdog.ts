@@ -55,7 +55,9 @@ export class Watchdog {
   #arming = false;
   /** The thread that renews ownerships with `maxStallMs`; `undefined`: this thread renews all. */
   thread: RenewalThread | undefined;
-  /** Is told of each ownership that has got its first hold, and has lost its last; set if Redis reports changes of keys. */
+  /**
+   * Is told of each ownership that has got its first hold, and has lost its last; set if Redis reports changes of keys.
+   */
   follower: { began(ownership: Ownership): void; ended(ownership: Ownership): void } | undefined;
 
   /**
@@ -160,8 +162,8 @@ export class Watchdog {
   }
 
   /**
-   * Sets when it is due. Its timer follows when the callers whose promises have just been settled have continued: none of
-   * them waits for that, and a lock that one of them releases at once needs no timer.
+   * Sets when it is due. Its timer follows when the callers whose promises have just been settled have continued: none
+   * of them waits for that, and a lock that one of them releases at once needs no timer.
    */
   #arm(dueAt: number): void {
     this.#dueAt = dueAt;
@@ -318,7 +320,10 @@ interface Schedule<T> {
   nextAt: number;
   /** Those whose last renewal failed. */
   readonly failed: Set<T>;
-  /** Monotonic time at which {@link failed} ones are retried; `Infinity` while there are none, or while a retry is under way. */
+  /**
+   * Monotonic time at which {@link failed} ones are retried; `Infinity` while there are none, or while a retry is under
+   * way.
+   */
   retryAt: number;
 }
 

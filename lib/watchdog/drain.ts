@@ -8,7 +8,8 @@ const CHECK_MS = 10;
 
 /**
  * The time that a client gives its holders when it shuts down. It is over as soon as no lock is held or being released,
- * and no command is under way, see `CommandExecutor.busy`; at the latest when the shortest of the requested limits has passed.
+ * and no command is under way, see `CommandExecutor.busy`; at the latest when the shortest of the requested limits has
+ * passed.
  *
  * States: waiting (once there is a limit) -> over.
  */

@@ -112,7 +112,9 @@ export class SharedState {
     return Number(Atomics.load(this.#cells, 1));
   }
 
-  /** A batch is about to be sent. Only what the main thread has sent before counts for it: the thread reads that next. */
+  /**
+   * A batch is about to be sent. Only what the main thread has sent before counts for it: the thread reads that next.
+   */
   begin(): void {
     Atomics.add(this.#cells, 1, 1n);
   }

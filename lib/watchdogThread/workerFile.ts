@@ -2,8 +2,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 /**
- * Where the file of the thread is, seen from the file that this function is in; empty in the modules for bundlers, which
- * are not beside it. `tools/buildLibrary.ts` knows; in a checkout `tools/register.cjs` replaces this module.
+ * Where the file of the thread is, seen from the file that this function is in; empty in the modules for bundlers,
+ * which are not beside it. `tools/buildLibrary.ts` knows; in a checkout `tools/register.cjs` replaces this module.
  */
 declare const WATCHDOG_THREAD_FILE: string;
 
@@ -33,7 +33,9 @@ export function workerFile(): string {
   );
 }
 
-/** Whether a file is one of this package. What is there beside a bundle is the user's, and must not run in the thread. */
+/**
+ * Whether a file is one of this package. What is there beside a bundle is the user's, and must not run in the thread.
+ */
 function isOurs(file: string): boolean {
   try {
     const manifest = fs.readFileSync(path.resolve(file, '..', '..', '..', 'package.json'), 'utf8');

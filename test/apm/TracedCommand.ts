@@ -10,7 +10,9 @@ export interface TracedCommand {
   readonly error?: string;
 }
 
-/** An agent that watches a program: one of `agents/`, plain JavaScript, since they are installed on the first run only. */
+/**
+ * An agent that watches a program: one of `agents/`, plain JavaScript, since they are installed on the first run only.
+ */
 export interface Agent {
   /** Runs `fn` in a span of its own. */
   inSpan<T>(name: string, fn: () => Promise<T>): Promise<T>;

@@ -148,7 +148,9 @@ describe('ioredisson run and signals', function () {
   });
 });
 
-/** Whether a process catches SIGUSR2, which Node leaves alone: our handlers are there. Where that cannot be read: yes. */
+/**
+ * Whether a process catches SIGUSR2, which Node leaves alone: our handlers are there. Where that cannot be read: yes.
+ */
 function handlesSignals(pid: number): boolean {
   const file = `/proc/${pid}/status`;
   const [, mask] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '') ?? [];

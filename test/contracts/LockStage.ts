@@ -9,11 +9,14 @@ import { risen } from '../support/sleepUntil';
 import { sleep, sleepUntil } from './world';
 
 /**
- * The watchdog time-out of clients in tests about it, in ms: short enough to wait for, and long enough for a machine that
- * stands still for two seconds. A renewal comes every third of it.
+ * The watchdog time-out of clients in tests about it, in ms: short enough to wait for, and long enough for a machine
+ * that stands still for two seconds. A renewal comes every third of it.
  */
 export const WATCHDOG_MS = 4_500;
-/** How late a machine that stands still for a moment may be, in ms. What never comes in time is far later in these tests. */
+/**
+ * How late a machine that stands still for a moment may be, in ms. What never comes in time is far later in these
+ * tests.
+ */
 export const LATE_MS = 3_000;
 /** Of all others, in ms: no machine is so busy that a renewal is as late as that. */
 const LONG_WATCHDOG_MS = 10_000;
@@ -161,7 +164,9 @@ export class LockStage {
   }
 }
 
-/** A stage for each test of a `describe`. @param watchdogMs - the watchdog time-out of its clients. @default a long one */
+/**
+ * A stage for each test of a `describe`. @param watchdogMs - the watchdog time-out of its clients. @default a long one
+ */
 export function useStage(kind: LockUnderTest, watchdogMs = LONG_WATCHDOG_MS): () => LockStage {
   let stage: LockStage | undefined;
   beforeEach(() => {

@@ -94,7 +94,8 @@ export function lockConcurrency(kind: LockUnderTest): void {
     );
 
     it(titled(kind, 'B-CONC-N', '100 clients, each once, are never two inside'), async function () {
-      // A hundred hand-overs, one after the other: each is four switches between two processes that wait for a processor.
+      // A hundred hand-overs, one after the other: each is four switches between two processes that wait for a
+      // processor.
       this.timeout(90_000);
       const section = new Section(stage());
       const clients = Array.from({ length: 100 }, () => stage().newClient());

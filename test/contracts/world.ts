@@ -84,8 +84,8 @@ export function definesForServer(): boolean {
 }
 
 /**
- * A signal that calls no listeners: who looks at `aborted` when it wakes finds it aborted, before anything else happens.
- * No real one can be aborted at exactly that moment.
+ * A signal that calls no listeners: who looks at `aborted` when it wakes finds it aborted, before anything else
+ * happens. No real one can be aborted at exactly that moment.
  */
 export function abortedOnWaking(reason: Error): { readonly signal: AbortSignal; abort(): void } {
   const signal = { aborted: false, reason, addEventListener: () => undefined, removeEventListener: () => undefined };

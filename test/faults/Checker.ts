@@ -90,7 +90,10 @@ export class Checker {
     if (waitedMs > boundMs) this.violation(`${what} got in after ${Math.round(waitedMs)} ms, not within ${boundMs} ms`);
   }
 
-  /** Nobody is there any more: nothing may be left, once what is on its way has arrived. @param names - keys contain them */
+  /**
+   * Nobody is there any more: nothing may be left, once what is on its way has arrived. @param names - keys contain
+   * them
+   */
   async nothingLeft(names: readonly string[], boundMs: number, ignore: RegExp): Promise<void> {
     const startedAt = monotonicNow();
     try {

@@ -12,9 +12,9 @@ import { StalledProcess } from './StalledProcess';
 import { failSaves, Troublemaker } from './Troublemaker';
 
 /*
- * Clients, kinds of locks, names with and without braces, branches of one thread, readers beside writers, other processes
- * that die or freeze in a fair queue, waits, leases, aborts and faults, refusals by the server among them, all mixed at
- * random, in rounds: trouble, then calm, then everybody has to come to an end, and nothing may be left.
+ * Clients, kinds of locks, names with and without braces, branches of one thread, readers beside writers, other
+ * processes that die or freeze in a fair queue, waits, leases, aborts and faults, refusals by the server among them,
+ * all mixed at random, in rounds: trouble, then calm, then everybody has to come to an end, and nothing may be left.
  *
  *   FAULTS_SECONDS=600 npm run test:faults        longer than the 60 s of a usual run
  *   FAULTS_SEED=12345 npm run test:faults         the same choices once more (the order of events is the machine's)

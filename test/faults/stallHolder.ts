@@ -1,8 +1,8 @@
 import { LockLostError, Redisson } from '../../lib';
 
 /*
- * A process whose event loop is blocked past its lease: takes the lock named by its arguments, tells so, blocks, and tells
- * what it believed afterwards. Run by stall.test.ts.
+ * A process whose event loop is blocked past its lease: takes the lock named by its arguments, tells so, blocks, and
+ * tells what it believed afterwards. Run by stall.test.ts.
  */
 
 /** What the process saw, in its order. */

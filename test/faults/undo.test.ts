@@ -19,7 +19,10 @@ import {
 import { client, connection, LONG_LEASE_MS, SOON_MS } from './scene';
 import { COMMANDS, ERRORS, TABLE, undoTableRows, type UndoCommand, type UndoError } from './undoTable';
 
-/** Renewed every two seconds: an error at a renewal, and a machine that stands still for as long, leave time for one more. */
+/**
+ * Renewed every two seconds: an error at a renewal, and a machine that stands still for as long, leave time for one
+ * more.
+ */
 const WATCHDOG_MS = 6_000;
 
 /** A lease that is over soon. */
@@ -378,8 +381,8 @@ function told(work: Promise<unknown>): Promise<string> {
 }
 
 /**
- * What the clients' tables still know of the locks. What may lie in a broken connection is looked for until its lease has
- * passed; its ownership is kept as long, without holds.
+ * What the clients' tables still know of the locks. What may lie in a broken connection is looked for until its lease
+ * has passed; its ownership is kept as long, without holds.
  */
 function keptBy(opened: sinon.SinonSpy, error: UndoError, command: UndoCommand): string {
   // A missing right may show itself when the heir has the lock already.

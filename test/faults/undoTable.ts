@@ -1,6 +1,7 @@
 /*
- * Every error of every command: what the caller is told, and what is in Redis when it is told. Whatever is left is gone soon
- * after the error has passed; `undo.test.ts` shows each cell on a real server, and test/promises/reliability.md has this table.
+ * Every error of every command: what the caller is told, and what is in Redis when it is told. Whatever is left is gone
+ * soon after the error has passed; `undo.test.ts` shows each cell on a real server, and test/promises/reliability.md
+ * has this table.
  */
 
 /** What goes wrong, as `undo.test.ts` brings it about. */
@@ -37,7 +38,10 @@ export const COMMANDS = [
 export type UndoError = (typeof ERRORS)[number];
 export type UndoCommand = (typeof COMMANDS)[number];
 
-/** `told, left`: `done` or the code of the error; what is in Redis then, and should not be there (`-`: nothing; `?`: nobody can look). */
+/**
+ * `told, left`: `done` or the code of the error; what is in Redis then, and should not be there (`-`: nothing; `?`:
+ * nobody can look).
+ */
 export type Cell = string;
 
 /** Redis refuses each write, and so the undo as well, until the error has passed. */

@@ -190,7 +190,10 @@ describe('RedissonModule with several clients (F10)', () => {
   const one = createTestRedisson();
   const audit = createTestRedisson();
 
-  /** What `class Jobs { constructor(@InjectRedisson('audit') audit) {} @WithLock('a', { client: 'audit' }) run() {} }` is. */
+  /**
+   * What `class Jobs { constructor(@InjectRedisson('audit') audit) {} @WithLock('a', { client: 'audit' }) run() {} }`
+   * is.
+   */
   class Jobs {
     constructor(
       readonly first: RedissonClient,
@@ -211,7 +214,9 @@ describe('RedissonModule with several clients (F10)', () => {
     ['runFirst', WithLock('a')],
     ['run', WithLock('a', { client: 'audit' })],
   ] as const) {
-    const descriptor = Object.getOwnPropertyDescriptor(Jobs.prototype, key)! as TypedPropertyDescriptor<() => Promise<number[]>>;
+    const descriptor = Object.getOwnPropertyDescriptor(Jobs.prototype, key)! as TypedPropertyDescriptor<
+      () => Promise<number[]>
+    >;
     decorate(Jobs.prototype, key, descriptor);
     Object.defineProperty(Jobs.prototype, key, descriptor);
   }

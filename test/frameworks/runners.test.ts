@@ -9,7 +9,9 @@ import { ConsumerProject } from '../support/ConsumerProject';
 
 const RUNNERS = path.join(__dirname, 'versions', 'runners');
 
-/** A runner of tests: how it is told to run the tests of a folder, and its fake timers for `programs/fakeTimers.cjs`. */
+/**
+ * A runner of tests: how it is told to run the tests of a folder, and its fake timers for `programs/fakeTimers.cjs`.
+ */
 interface Runner {
   /** Of its recipe in docs/testing.md. */
   readonly heading: string;

@@ -7,8 +7,8 @@ import { SynchronizerActor } from './SynchronizerActor';
 import { type Letter, TicketActor } from './TicketActor';
 
 /*
- * A process of a history: several clients, and several actors of each, which take and give back at random until they are
- * told to stop, or are killed. Bundled and started by Fleet.ts.
+ * A process of a history: several clients, and several actors of each, which take and give back at random until they
+ * are told to stop, or are killed. Bundled and started by Fleet.ts.
  */
 
 /** How a process is started. */

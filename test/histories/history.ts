@@ -70,7 +70,9 @@ export interface Completion extends Happening {
   readonly unexpected?: boolean;
 }
 
-/** A client has looked at what it took by call `op`: it still has it, until `until` at least, or knows that it is lost. */
+/**
+ * A client has looked at what it took by call `op`: it still has it, until `until` at least, or knows that it is lost.
+ */
 export interface Look extends Happening {
   readonly type: 'held' | 'lost';
   readonly op: number;

@@ -9,8 +9,9 @@ import { type Judged, judgeHistory, runHistory } from './runHistory';
  * npm run test:histories -- [--ops 1000000] [--seed N] [--clients N] [--time S] [--mutation TEXT] [--keep]
  *   [--judge check|porcupine|both] [--history FOLDER]
  *
- * Processes take and give back everything there is, at random, on a real server, while connections break, Redis stops and
- * processes are killed. All write down what they call and learn, and a checker judges it; or porcupine does, or both.
+ * Processes take and give back everything there is, at random, on a real server, while connections break, Redis stops
+ * and processes are killed. All write down what they call and learn, and a checker judges it; or porcupine does, or
+ * both.
  */
 const { values } = parseArgs({
   options: {

@@ -172,7 +172,9 @@ describeWithJava('interop: the lock of values of a group', () => {
   });
 });
 
-/** Rounded up, to whole watchdog time-outs: a machine that stands still between a call and its check is no difference. */
+/**
+ * Rounded up, to whole watchdog time-outs: a machine that stands still between a call and its check is no difference.
+ */
 function classOf(ms: number): number {
   return Math.ceil((ms - 100) / WATCHDOG_MS) * WATCHDOG_MS;
 }

@@ -94,7 +94,9 @@ export const SHORT: Readonly<Record<Topology, readonly string[]>> = {
 /** What a cell runs whose runtime is not Node. */
 export const OTHER_RUNTIME = ['test/matrix/runtime.test.ts'];
 
-/** What a cell runs unless it is told otherwise: the locks, the families, the faults and the command, a minute or two. */
+/**
+ * What a cell runs unless it is told otherwise: the locks, the families, the faults and the command, a minute or two.
+ */
 export const CORE: Readonly<Record<Topology, readonly string[]>> = {
   single: [
     ...SHORT.single,

@@ -42,8 +42,8 @@ export function docPages(): string[] {
 }
 
 /**
- * The TypeScript of a page, as programs. A snippet that imports nothing stands in {@link CONTEXT}. A comment right above
- * a block says what else there is to know:
+ * The TypeScript of a page, as programs. A snippet that imports nothing stands in {@link CONTEXT}. A comment right
+ * above a block says what else there is to know:
  *
  *     <!-- snippet: inside
  *     declare const order: string;

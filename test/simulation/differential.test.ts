@@ -52,7 +52,9 @@ for i, key in ipairs(KEYS) do
 end
 return all`;
 
-/** A script that says when it began and when it ended. Its own look at the clock is the first one: the clock may go on. */
+/**
+ * A script that says when it began and when it ended. Its own look at the clock is the first one: the clock may go on.
+ */
 function timed(body: string): string {
   const run = `local function run()\n${body.replaceAll("redis.call('time')", 'ranAt')}\nend`;
   return `local ranAt = redis.call('time')\n${run}\nlocal reply = run()\nreturn {ranAt, redis.call('time'), reply}`;

@@ -9,7 +9,8 @@ import type { GivenProfile } from './workload/clusterWorlds';
 import { type Profile, profileOf } from './workload/World';
 
 /*
- * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON] [--worlds W] [--trace] [--events FILE]
+ * npm run test:simulation -- [--seed N] [--seeds N] [--ops N] [--each N] [--time S] [--jobs N] [--profile JSON]
+ * [--worlds W] [--trace] [--events FILE]
  */
 
 const { values } = parseArgs({

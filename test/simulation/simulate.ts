@@ -216,9 +216,9 @@ function onlyOverPermits({ store }: Served, key: string, now: number): boolean {
 }
 
 /**
- * Whether a hash has nothing but values of a group whose leases are over. Whoever was blocked beyond his lease, after the
- * server had refused his release, sends no other one; later holds of other values keep the hash, until the last lease
- * that was given is over. Whoever asks for such a value gets it.
+ * Whether a hash has nothing but values of a group whose leases are over. Whoever was blocked beyond his lease, after
+ * the server had refused his release, sends no other one; later holds of other values keep the hash, until the last
+ * lease that was given is over. Whoever asks for such a value gets it.
  */
 function onlyOverValues(content: unknown, now: number): boolean {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return false;

@@ -11,7 +11,8 @@ const WHOSE = ['owner', 'heir', 'id', 'ids'];
 
 /** The commands of a script that write, and calls of a command that its text does not name. */
 function writesOf({ body }: AnyScript): string[] {
-  // Which permits have expired, the data and the server's clock say: anybody may remove them, and as often as they like.
+  // Which permits have expired, the data and the server's clock say: anybody may remove them, and as often as they
+  // like.
   const own = body.replace(PURGE, '');
   // The inspector's `ask(command)` calls what it is given.
   const calls = own.replace('redis.pcall(command, key, ...)', '').matchAll(/\b(?:redis\.p?call|ask)\(\s*([^,)\s]+)/g);

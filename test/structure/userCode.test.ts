@@ -5,8 +5,8 @@ import * as ts from 'typescript';
 import { projectRoot } from '../../tools/buildOutput';
 
 /**
- * What a user's code is called by where no caller waits for it: the listeners, and the members of the objects that users
- * give. (`map` is also that of arrays: only those of a mapper count.)
+ * What a user's code is called by where no caller waits for it: the listeners, and the members of the objects that
+ * users give. (`map` is also that of arrays: only those of a mapper count.)
  */
 const CALLEES =
   /^(?:listener|entry|nameOf|(?:this\.#?)?logger(?:\?\.)?(?:\[\w+\]|\.\w+)|.*[mM]apper\.(?:un)?map|.*(?:#provider|credentials)\.onReAuthenticationError|ending\?\.dispose|method)$/;

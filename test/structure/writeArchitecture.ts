@@ -1,4 +1,7 @@
-/** Writes the table of edges and the picture of docs/architecture.md from the code. Read the difference before you commit. */
+/**
+ * Writes the table of edges and the picture of docs/architecture.md from the code. Read the difference before you
+ * commit.
+ */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { edgesOf, PICTURE, pictureOf, tableOf } from './architecture';

@@ -31,7 +31,9 @@ export class ConsumerProject {
     fs.symlinkSync(target, place, 'dir');
   }
 
-  /** Installs ioredisson as it is built, with its dependencies: no link, so that it finds the packages of the project. */
+  /**
+   * Installs ioredisson as it is built, with its dependencies: no link, so that it finds the packages of the project.
+   */
   installBuilt(): void {
     const place = path.join(this.folder, 'node_modules', 'ioredisson');
     fs.cpSync(path.join(projectRoot, 'dist'), path.join(place, 'dist'), { recursive: true });

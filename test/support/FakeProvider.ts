@@ -17,9 +17,9 @@ if reply[1] ~= '0' then reply[1] = '1' .. string.rep('0', 19 - #reply[1]) .. rep
 return reply`;
 
 /**
- * A proxy before a real server that behaves as a managed service is documented to: it refuses commands in its words, is a
- * cluster of one virtual node, and cuts connections that are silent. What it answers itself it has the server answer, by
- * a script, so that replies come in order.
+ * A proxy before a real server that behaves as a managed service is documented to: it refuses commands in its words, is
+ * a cluster of one virtual node, and cuts connections that are silent. What it answers itself it has the server answer,
+ * by a script, so that replies come in order.
  */
 export class FakeProvider {
   readonly host = '127.0.0.1';
@@ -71,7 +71,9 @@ export class FakeProvider {
     return `redis://${this.host}:${this.port}`;
   }
 
-  /** Replaces what is behind the endpoint: connections of before are told to go to the endpoint, that is to themselves. */
+  /**
+   * Replaces what is behind the endpoint: connections of before are told to go to the endpoint, that is to themselves.
+   */
   swap(): void {
     for (const socket of this.#sockets) this.#swapped.add(socket);
   }

@@ -99,8 +99,8 @@ export class ReplicatedRedis {
 }
 
 /**
- * Resolves when so many replicas confirm what a master writes. To call themselves connected is not enough: the master may
- * miss their first sign of life, and then begins to send only with the next one, a second later.
+ * Resolves when so many replicas confirm what a master writes. To call themselves connected is not enough: the master
+ * may miss their first sign of life, and then begins to send only with the next one, a second later.
  * @param key - what is written for that, for a moment
  */
 export async function replicasFollow(master: RedisServer, count: number, key = 'ioredisson:test'): Promise<void> {

@@ -4,7 +4,9 @@ import { type Direction, ProxiedConnection, type ProxyRules, type Swallow } from
 
 /** What {@link TcpProxy.swallowNextReply} waits for and does. */
 export interface SwallowOptions {
-  /** Only a command whose text contains this (or matches it); names are compared in upper case. Default: any command. */
+  /**
+   * Only a command whose text contains this (or matches it); names are compared in upper case. Default: any command.
+   */
   readonly command?: string | RegExp;
   /**
    * After the reply is lost: `hang` (default): the connection stays open and silent; `cut`: it breaks;
@@ -34,7 +36,8 @@ export interface ProxyStats {
  * client ──► proxy.url ──► [refuse | cut | blackhole | delay | swallow] ──► server
  * ```
  *
- * Plain TCP and plain RESP only (no TLS). Faults hold until {@link pass} takes them back. Bytes that were dropped are gone, so `cut()` before `pass()`.
+ * Plain TCP and plain RESP only (no TLS). Faults hold until {@link pass} takes them back. Bytes that were dropped are
+ * gone, so `cut()` before `pass()`.
  */
 export class TcpProxy {
   readonly host = '127.0.0.1';

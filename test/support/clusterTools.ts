@@ -109,8 +109,8 @@ export async function untilOwnerIsNot(cluster: RedisCluster, key: string, former
 }
 
 /**
- * Redis gives a failover up that the other masters have not voted for after 5 s, and they vote about one shard only once
- * in two node time-outs: not soon after an earlier failover.
+ * Redis gives a failover up that the other masters have not voted for after 5 s, and they vote about one shard only
+ * once in two node time-outs: not soon after an earlier failover.
  */
 const GIVEN_UP_MS = 6_000;
 

@@ -1,6 +1,6 @@
 'use strict';
-// mocha's own spec output, and what it does not do by itself. In the queue of tools/testQueue.ts its worker gets what a run
-// has come to. In a mocha of its own,
+// mocha's own spec output, and what it does not do by itself. In the queue of tools/testQueue.ts its worker gets what a
+// run has come to. In a mocha of its own,
 // - when COUNTS_FILE is set, one line per run with its counts is appended, which .ci/run sums up;
 // - when FAILURES_FILE is set, each failed test is appended with its error, which .ci/run prints again at its end;
 // - when DURATIONS_FILE is set, the time that each file took, and the tests that came near their limits, are appended;
@@ -35,7 +35,9 @@ class CountingReporter extends reporters.Spec {
   }
 }
 
-/** What each file took, and the tests near their limits: lines of seconds, limit (`-` for a file), which file or test. */
+/**
+ * What each file took, and the tests near their limits: lines of seconds, limit (`-` for a file), which file or test.
+ */
 function measure(runner) {
   let begunAt = performance.now();
   const files = new Map();

@@ -120,7 +120,10 @@ export class FakeExecutor implements CommandExecutor {
     for (const pending of this.#unanswered.splice(0)) pending.answer?.();
   }
 
-  /** The next commands of that name are rejected, executed before (`runs`) or not, with the connection (`breaks`) or not. */
+  /**
+   * The next commands of that name are rejected, executed before (`runs`) or not, with the connection (`breaks`) or
+   * not.
+   */
   fail(name: string, error: Error, how: Partial<Omit<Trap, 'name' | 'error'>> = {}): void {
     this.#traps.push({ name, error, runs: false, breaks: false, times: 1, ...how });
   }
@@ -238,7 +241,10 @@ export class FakeExecutor implements CommandExecutor {
   }
 }
 
-/** A listening connection to a {@link FakeRedis}. Channels are live a microtask after they are asked for, unless held back. */
+/**
+ * A listening connection to a {@link FakeRedis}. Channels are live a microtask after they are asked for, unless held
+ * back.
+ */
 export class FakeSubscriber implements Subscriber {
   countsReceivers = true;
   events: SubscriberEvents | undefined;

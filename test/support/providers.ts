@@ -73,7 +73,9 @@ const UPSTASH_LIST = 'https://upstash.com/docs/redis/overall/rediscompatibility'
 const OCI_LIST = 'https://docs.oracle.com/iaas/Content/ocicache/restrictedcommands.htm';
 const TENCENT_LIST = 'https://www.tencentcloud.com/document/product/239/50393';
 
-/** The profiles. Each row says whether it stands on a source. The pages were read in November 2026, in stored copies. */
+/**
+ * The profiles. Each row says whether it stands on a source. The pages were read in November 2026, in stored copies.
+ */
 export const PROVIDERS: readonly ProviderProfile[] = [
   {
     name: 'ElastiCache Serverless',

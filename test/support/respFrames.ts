@@ -1,8 +1,8 @@
 const CR = 0x0d;
 
 /**
- * Cuts a stream of the Redis protocol (RESP2 and RESP3, both directions) into whole frames: a frame is one command or one
- * reply. Chunks of the network end anywhere, so the rest of a chunk waits for the next one.
+ * Cuts a stream of the Redis protocol (RESP2 and RESP3, both directions) into whole frames: a frame is one command or
+ * one reply. Chunks of the network end anywhere, so the rest of a chunk waits for the next one.
  */
 export class RespFrames {
   #rest: Buffer = Buffer.alloc(0);

@@ -30,7 +30,9 @@ export async function sleepUntil<T>(
   }
 }
 
-/** A condition for {@link sleepUntil}: a time to live has risen since it was last asked for, so somebody has renewed it. */
+/**
+ * A condition for {@link sleepUntil}: a time to live has risen since it was last asked for, so somebody has renewed it.
+ */
 export function risen(timeToLive: () => number | Promise<number>): () => Promise<boolean> {
   let last = Infinity;
   return async () => {

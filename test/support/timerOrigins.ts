@@ -1,6 +1,8 @@
 import { findSourceMap } from 'node:module';
 
-/** A line of a stack. Not an error: that would keep alive what its frames refer to, and tests look at what is collected. */
+/**
+ * A line of a stack. Not an error: that would keep alive what its frames refer to, and tests look at what is collected.
+ */
 interface Place {
   readonly caller: string;
   readonly file: string;

@@ -35,8 +35,8 @@ export function hasSuiteClients(): boolean {
 }
 
 /**
- * A test begins: closes the clients of the `before` hooks of earlier files. One whose server has ended would connect again
- * and again, and its timers would be counted as leaks of others. Resolves to what went wrong. Used by `leaks.ts`.
+ * A test begins: closes the clients of the `before` hooks of earlier files. One whose server has ended would connect
+ * again and again, and its timers would be counted as leaks of others. Resolves to what went wrong. Used by `leaks.ts`.
  */
 export async function enterFile(next: string | undefined): Promise<string[]> {
   if (next === file) return [];

@@ -23,7 +23,8 @@ describe('holds of the test client whose signals alone are kept, by real time', 
       return [...holds, await semaphore.acquireHold({ permits: 2 })].map(({ signal }) => signal);
     };
     const signals = await drop();
-    // A collection takes its time where many tests have run, the more on a busy machine: when it comes is V8's business.
+    // A collection takes its time where many tests have run, the more on a busy machine: when it comes is V8's
+    // business.
     await sleepUntil(
       () => {
         collect();

@@ -1,7 +1,10 @@
 import { Redis } from 'ioredis';
 import { Config, Redisson } from '../../lib';
 
-/** Makes a client, has a lock asked for, shuts down, and does nothing to end the process. Arguments: options, pause in ms. */
+/**
+ * Makes a client, has a lock asked for, shuts down, and does nothing to end the process. Arguments: options, pause in
+ * ms.
+ */
 async function main([options = '{}', pause = '0']: string[]): Promise<void> {
   const { config, copyOf, ...more } = JSON.parse(options) as {
     config?: object;

@@ -9,7 +9,10 @@ import { PROVIDERS, type ProviderProfile, refusalOf, WITHOUT_SCRIPTS } from '../
 
 /** A waiter that is told wakes within this, in ms; one that sleeps on sleeps for its lease. */
 const WOKEN_MS = 5_000;
-/** Renewed every three seconds: a machine that stands still for two more loses nothing, nor does a connection that is cut. */
+/**
+ * Renewed every three seconds: a machine that stands still for two more loses nothing, nor does a connection that is
+ * cut.
+ */
 const WATCHDOG_MS = 9_000;
 
 function configOf(provider: FakeProvider): Config {

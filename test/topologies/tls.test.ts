@@ -7,8 +7,8 @@ import { RedisServer, skip, tlsFiles, trackClient, uniqueName } from '../support
 import { failure, SOON_MS, within } from './helpers';
 
 /**
- * How long a client tries, and a second more: it finds out what the matter is also on a machine that stands still meanwhile.
- * Each test waits that long once, so it asks in every way at once.
+ * How long a client tries, and a second more: it finds out what the matter is also on a machine that stands still
+ * meanwhile. Each test waits that long once, so it asks in every way at once.
  */
 const WAIT_MS = 2_500;
 

@@ -52,8 +52,8 @@ interface Place {
 }
 
 /**
- * A random tree of calls of one client, and a model of docs/threads.md that is told of each call and each answer. It says
- * who may be inside with whom, which single attempts must succeed, and what `unlock()` gives back.
+ * A random tree of calls of one client, and a model of docs/threads.md that is told of each call and each answer. It
+ * says who may be inside with whom, which single attempts must succeed, and what `unlock()` gives back.
  */
 export class CallTree {
   /** What the tree did so far, for the message of a failure. */
@@ -72,11 +72,14 @@ export class CallTree {
   readonly #doubtful = new Set<string>();
   /** Every `unlock()` under way: what it may give back, and what others may that it overlaps with. */
   readonly #unlocks = new Set<Unlock>();
-  /** For each call under way that may re-enter: what could let it in meanwhile. The call is decided at a time of its own. */
+  /**
+   * For each call under way that may re-enter: what could let it in meanwhile. The call is decided at a time of its
+   * own.
+   */
   readonly #entering = new Set<Held[]>();
   /**
-   * Sections whose callback has just ended: their lock hears of that some microtasks later, and lets in until then whoever
-   * calls in their scope.
+   * Sections whose callback has just ended: their lock hears of that some microtasks later, and lets in until then
+   * whoever calls in their scope.
    */
   readonly #ending = new Set<Held>();
   /** What `lock()` has, asks for, or is giving back: holds of one lock in one scope are alike, so they are counted. */
@@ -174,8 +177,8 @@ export class CallTree {
     if (once) options.waitTime = 0;
     else if (threadId !== undefined || !this.#isSafe(of, place)) options.waitTime = this.#random.between(1, 15);
     const must = once && threadId === undefined && this.#mustSucceed(of, parent);
-    // Whoever asks while it is free may be the first, whatever the order of the calls: an `unlock()` under way of the same
-    // thread, though it has nothing to give back, comes before the attempt.
+    // Whoever asks while it is free may be the first, whatever the order of the calls: an `unlock()` under way of the
+    // same thread, though it has nothing to give back, comes before the attempt.
     const alone = (this.#inUse.get(of.key) ?? 0) === 0;
     const begun = this.#begin(of);
     const doubtful = (): boolean => this.#doubtful.has(of.key) || (alone && this.#begun.get(of.key) !== begun);
@@ -296,8 +299,8 @@ export class CallTree {
 
   async #unlockEarly(place: Place): Promise<void> {
     const of = this.#random.of(this.#locks);
-    // Others own what they took by lock(): they would miss it. An `unlock()` may have to wait for an acquisition, and decides
-    // what it gives back after that.
+    // Others own what they took by lock(): they would miss it. An `unlock()` may have to wait for an acquisition, and
+    // decides what it gives back after that.
     if (counted(this.#plains, of) > 0) return;
     add(this.#early, of, 1);
     await this.#unlock(of, place);
@@ -385,9 +388,9 @@ export class CallTree {
   }
 
   /**
-   * A call that may re-enter begins: it may still be let in by what an `unlock()` under way gives back, and by a section
-   * around it that is just ending, or that ends while the call is under way (only branches that nobody waits for outlive
-   * their section).
+   * A call that may re-enter begins: it may still be let in by what an `unlock()` under way gives back, and by a
+   * section around it that is just ending, or that ends while the call is under way (only branches that nobody waits
+   * for outlive their section).
    */
   #beginEntering(of: TreeLock, place: Place): Held[] {
     const leaving = [...this.#unlocks].flatMap(({ expected }) => expected);
@@ -437,7 +440,10 @@ export class CallTree {
     return [];
   }
 
-  /** Whether a single attempt must succeed: nobody uses it, or only scopes around the call, of the same or a stronger half. */
+  /**
+   * Whether a single attempt must succeed: nobody uses it, or only scopes around the call, of the same or a stronger
+   * half.
+   */
   #mustSucceed(of: TreeLock, around: Scope | undefined): boolean {
     const using = this.#inUse.get(of.key) ?? 0;
     if (using === 0) return true;

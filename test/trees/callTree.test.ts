@@ -11,7 +11,9 @@ const TIME_MS = Number(process.env['TREE_TIME'] ?? 5_000);
 /** A tree takes a tenth of a second. */
 const STUCK_MS = 4_000;
 
-/** A10, docs/threads.md, whatever is mixed: a model that knows nothing of async contexts watches random trees of calls. */
+/**
+ * A10, docs/threads.md, whatever is mixed: a model that knows nothing of async contexts watches random trees of calls.
+ */
 describe('random trees of calls', () => {
   it('A10: overlap only where one call runs inside the other, re-enter where they must, and leave nothing', async function () {
     this.timeout(TIME_MS + 2 * STUCK_MS);

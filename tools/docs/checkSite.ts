@@ -7,8 +7,8 @@ interface SitePage {
 }
 
 /**
- * What is wrong with a built site: links to files or headings that are not there, and scripts, styles, fonts or pictures
- * from other servers. A line for each.
+ * What is wrong with a built site: links to files or headings that are not there, and scripts, styles, fonts or
+ * pictures from other servers. A line for each.
  *
  * @param base - the folder that the site is served from, with a slash at both ends
  */

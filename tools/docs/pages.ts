@@ -60,7 +60,10 @@ const KINDS: Readonly<Record<string, string>> = {
   variables: 'Variables',
 };
 
-/** The sidebar for the Markdown files of docs/: everything but the reference. Listed pages that are not there are left out. */
+/**
+ * The sidebar for the Markdown files of docs/: everything but the reference. Listed pages that are not there are left
+ * out.
+ */
 export function guideSidebar(docs: string): PageGroup[] {
   return GROUPS.map(({ text, pages = [], folder, collapsed }) => {
     const listed = pages.filter((page) => fs.existsSync(path.join(docs, sourceOf(page))));

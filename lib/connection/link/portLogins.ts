@@ -4,7 +4,9 @@ import type { CredentialsRequest } from '../../config/Credentials';
 import { inTime } from '../../util/timing';
 import type { Login, LoginSource } from './loginSources';
 
-/** A main thread that does not answer within this many ms is busy: its last login for such a server is used, if valid. */
+/**
+ * A main thread that does not answer within this many ms is busy: its last login for such a server is used, if valid.
+ */
 const BUSY_MS = 500;
 
 /** The requests of the watchdog thread. */

@@ -9,8 +9,8 @@ import { runOutside } from '../../util/outside';
 const HEARTBEAT_TIMEOUTS = 3;
 
 /**
- * Checks whether a connection that only listens is still there. One that does not answer is dead, although its socket is
- * open: a proxy may have dropped it, or the server is frozen. It is then replaced.
+ * Checks whether a connection that only listens is still there. One that does not answer is dead, although its socket
+ * is open: a proxy may have dropped it, or the server is frozen. It is then replaced.
  *
  * States: resting <-> beating; in both, an answer may be awaited.
  */

@@ -23,7 +23,8 @@ const NO_SUCH_CLIENT = /redirect to does not exist/i;
  * until it is read again. Each connection for commands has one that receives the messages (REDIRECT). That one speaks
  * RESP2, whatever the other one speaks: ioredis does not pass such pushes of RESP3 on.
  *
- * That one has a heartbeat: it may receive nothing for hours. After each reconnect of either of them tracking is enabled anew, and all keys may have changed.
+ * That one has a heartbeat: it may receive nothing for hours. After each reconnect of either of them tracking is
+ * enabled anew, and all keys may have changed.
  */
 export class KeyTracking {
   events: KeyChanges | undefined;

@@ -38,8 +38,8 @@ export type OpenShard = (address: NodeAddress, moved: (channel: string, error: E
  * Sharded pub/sub: each channel is subscribed at the master that owns its slot, on one connection for each master,
  * opened for its first channel. When a slot gets another owner, its channels follow, and their waiters try again.
  *
- * A channel is: wanted -> live <-> interrupted (its shard is silent, refuses it, or has no owner) ... -> forgotten. Each
- * has a state of its own: a shard that hangs says nothing about the channels of another one.
+ * A channel is: wanted -> live <-> interrupted (its shard is silent, refuses it, or has no owner) ... -> forgotten.
+ * Each has a state of its own: a shard that hangs says nothing about the channels of another one.
  */
 export class ShardedSubscriber implements Subscriber {
   events: SubscriberEvents | undefined;

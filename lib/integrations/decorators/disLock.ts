@@ -109,8 +109,8 @@ export interface DisLockOptions<K extends DisLockKey = DisLockKey> {
    */
   readonly waitTime?: number | undefined;
   /**
-   * A fixed lease in ms, which is not renewed: the method should end before it does. Zero or less: no fixed lease, the lock
-   * is renewed.
+   * A fixed lease in ms, which is not renewed: the method should end before it does. Zero or less: no fixed lease, the
+   * lock is renewed.
    * @default none
    */
   readonly expire?: number | undefined;

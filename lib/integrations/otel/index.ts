@@ -21,8 +21,8 @@ export interface RedissonInstrumentationConfig extends InstrumentationConfig {
    */
   nameOf?: (name: string) => string | undefined;
   /**
-   * Patterns of names, in the syntax of SCAN: `leader:*`. Long waits for these are no trouble, so that they do not count
-   * in `ioredisson.lock.oldest_wait`.
+   * Patterns of names, in the syntax of SCAN: `leader:*`. Long waits for these are no trouble, so that they do not
+   * count in `ioredisson.lock.oldest_wait`.
    * @default none
    */
   expectedWaits?: readonly string[];
@@ -38,8 +38,8 @@ const NAME = 'ioredisson';
  * ioredisson is loaded. Acquisitions and holds that began before it was enabled are not reported; those that are
  * under way when it is disabled end then.
  *
- * Spans: `lock acquire`, the parent of the commands that the acquisition sends, and `lock hold`; both are children of the
- * caller's span. Metrics: see docs/observability.md.
+ * Spans: `lock acquire`, the parent of the commands that the acquisition sends, and `lock hold`; both are children of
+ * the caller's span. Metrics: see docs/observability.md.
  *
  * It extends the base class because `registerInstrumentations` and the auto-instrumentations expect all members of
  * the base class, which differ between its versions.

@@ -27,9 +27,9 @@ export interface LockMetricsOptions {
    */
   readonly nameOf?: (name: string) => string | undefined;
   /**
-   * Patterns of names, in the syntax of SCAN: `leader:*`. Long waits for these are no trouble, so that they do not count
-   * in `lock_oldest_wait_seconds`, on which the alerts are. Of several calls for one registry and prefix, the first
-   * decides.
+   * Patterns of names, in the syntax of SCAN: `leader:*`. Long waits for these are no trouble, so that they do not
+   * count in `lock_oldest_wait_seconds`, on which the alerts are. Of several calls for one registry and prefix, the
+   * first decides.
    * @default none
    */
   readonly expectedWaits?: readonly string[];

@@ -158,8 +158,8 @@ export class LockEngine {
    * @param leaseMs - in ms; {@link NO_LEASE}: the watchdog renews it from now on
    * @param gone - called if Redis answers that the lock was gone
    * @returns whether it is still held
-   * @throws errors of the connection; if the command may have run, the lease is in doubt, and the shorter of the old and
-   *   the new one counts
+   * @throws errors of the connection; if the command may have run, the lease is in doubt, and the shorter of the old
+   *   and the new one counts
    */
   async setLease(threadId: number, hold: Hold, leaseMs: number, gone?: () => void): Promise<boolean> {
     const { kind, context } = this;
@@ -259,7 +259,9 @@ export class LockEngine {
     return this.context.ownerships.get(this.#identify(threadId).key);
   }
 
-  /** The ownerships of a thread that are this lock for it: its own; for a group lock, all that share a value with it. */
+  /**
+   * The ownerships of a thread that are this lock for it: its own; for a group lock, all that share a value with it.
+   */
   ownershipsOf(threadId: number): readonly Ownership[] {
     const identity = this.#identify(threadId);
     const own = this.context.ownerships.get(identity.key);

@@ -217,8 +217,8 @@ export class MultiAcquisition {
     }
     if (this.#taken.size >= this.#needed) return undefined;
     this.#asksAll = busy.length === 0;
-    // All waiting acquisitions choose the first busy one. If no member is busy, this one waits for `first`, if it was not
-    // acquired.
+    // All waiting acquisitions choose the first busy one. If no member is busy, this one waits for `first`, if it was
+    // not acquired.
     return { busy: busy[0] ?? (first !== undefined && !this.#taken.has(first) ? first : undefined) };
   }
 
@@ -354,8 +354,8 @@ export class MultiAcquisition {
   }
 
   /**
-   * Releases all members, and waits for the replies within the time of the caller; an aborted call rejects once nothing is
-   * left, or soon. It never fails: a release without a reply goes on in the background.
+   * Releases all members, and waits for the replies within the time of the caller; an aborted call rejects once nothing
+   * is left, or soon. It never fails: a release without a reply goes on in the background.
    */
   async #giveBack(): Promise<void> {
     const holds = [...this.#taken.values()];

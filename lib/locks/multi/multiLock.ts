@@ -260,7 +260,8 @@ export class MultiHold implements MemberHold {
     if (this.#released !== undefined) throw notHeld(this.name, this.threadId);
     const held = this.isHeld;
     if (held && (await this.setLease(leaseMs))) return;
-    // What was given up is left to expire: its caller may still work. The others have the new lease, and may even be renewed now: no caller to whom the loss was reported wants that.
+    // What was given up is left to expire: its caller may still work. The others have the new lease, and may even be
+    // renewed now: no caller to whom the loss was reported wants that.
     if (held) void this[Symbol.asyncDispose]();
     throw lostBy(this.name, this.threadId, 'too few of its locks are held');
   }

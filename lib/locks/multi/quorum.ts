@@ -29,7 +29,9 @@ const LATECOMER_MS = 1_500;
 /** Once enough members have a lease, the others are waited for for at most this part of it. */
 const LEASE_PART = 0.1;
 
-/** How long to wait for the remaining members once enough of them have a lease, in ms: no caller may lose it meanwhile. */
+/**
+ * How long to wait for the remaining members once enough of them have a lease, in ms: no caller may lose it meanwhile.
+ */
 export function latecomerTime(leaseMs: number): number {
   return leaseMs === NO_LEASE ? LATECOMER_MS : Math.min(LATECOMER_MS, leaseMs * LEASE_PART);
 }

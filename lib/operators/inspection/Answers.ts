@@ -66,8 +66,8 @@ export class Answers {
   /**
    * Asks every client that has held or waited for something for some seconds. Holders of the objects come first.
    * @param objects - report only holds of these. Redis does not store who has permits: every client may have some
-   * @param patience - `anew`: asks all again, and waits for all; `all`: waits for all, but reuses young answers; `brief`:
-   *   reuses them, too, and does not wait for clients that take long. A later survey has their answers
+   * @param patience - `anew`: asks all again, and waits for all; `all`: waits for all, but reuses young answers;
+   *   `brief`: reuses them, too, and does not wait for clients that take long. A later survey has their answers
    * @returns `undefined` if the inspector's user may not ask
    */
   async survey(objects: readonly ObjectDraft[], patience: 'anew' | 'all' | 'brief'): Promise<Survey | undefined> {

@@ -28,7 +28,8 @@ export function judge(report: Unjudged, known: Known): Verdict {
 const NAMED = 3;
 
 /**
- * Whether somebody waits in vain: behind a live holder that renews, or for permits or a latch whose holders nobody knows.
+ * Whether somebody waits in vain: behind a live holder that renews, or for permits or a latch whose holders nobody
+ * knows.
  *
  * @param verdict - as far as it is known without the waits
  */

@@ -28,8 +28,8 @@ export const REFUSALS: Readonly<Record<string, { readonly found: string; readonl
 
 /**
  * What Redis checks before it runs a script that may write: memory, replicas, disk, role. The script then writes
- * nothing. It returns the commands of a lock that this user may not use; none for a user that may not publish a release:
- * that one only looks.
+ * nothing. It returns the commands of a lock that this user may not use; none for a user that may not publish a
+ * release: that one only looks.
  *
  * KEYS: none. ARGV: a key, the channel of its lock, commands.
  */

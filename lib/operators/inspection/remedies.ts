@@ -32,7 +32,8 @@ export function forcedActionsOf(kind: ObjectReport['kind']): readonly ForcedActi
  * @returns whether it changed anything: a latch may be open
  * @throws UnsupportedOperationError if objects of that kind do not have it
  * @throws PermitNotFoundError if there is no such permit
- * @throws ConnectionError, CommandTimeoutError if Redis does not reply: it may have been done. Look before you repeat it
+ * @throws ConnectionError, CommandTimeoutError if Redis does not reply: it may have been done. Look before you repeat
+ *   it
  */
 export async function applyRemedy(
   redisson: Pick<RedissonClient, 'getSemaphore' | 'getPermitExpirableSemaphore' | 'getCountDownLatch'>,

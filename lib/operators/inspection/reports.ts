@@ -106,8 +106,8 @@ export interface Verdict {
   /** When the hold ends if it is not renewed or released before, in ms since 1970 by our clock. */
   readonly endsAt?: number;
   /**
-   * Present if somebody has waited for 30 s for a permit or a latch. Nobody can tell whether that is trouble: Redis does
-   * not store who has the permits.
+   * Present if somebody has waited for 30 s for a permit or a latch. Nobody can tell whether that is trouble: Redis
+   * does not store who has the permits.
    */
   readonly amber?: true;
   /** Of a dead-lock: each client waits for the next; the last waits for the first. */
@@ -303,7 +303,9 @@ export interface HealthReport {
   readonly lost?: LossReport;
 }
 
-/** Reported when the health of Redis for locks has changed. A listener is told after its first event if it is not empty. */
+/**
+ * Reported when the health of Redis for locks has changed. A listener is told after its first event if it is not empty.
+ */
 export interface HealthEvent {
   readonly kind: 'health';
   readonly at: number;

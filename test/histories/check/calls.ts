@@ -46,9 +46,9 @@ const SEVERAL = /^(multi|red|group)-lock/;
 /**
  * Puts the events of a history together.
  *
- * It is certain that a client has something from the moment when it knew that it had got it (`ok`) until it began to give
- * it back, or knew that it was lost, and until the last deadline that it saw: somebody whom nobody told may rely on it
- * until then. A client that was killed is such a somebody, and so is one that was stopped.
+ * It is certain that a client has something from the moment when it knew that it had got it (`ok`) until it began to
+ * give it back, or knew that it was lost, and until the last deadline that it saw: somebody whom nobody told may rely
+ * on it until then. A client that was killed is such a somebody, and so is one that was stopped.
  */
 export function callsOf(events: readonly Event[]): Calls {
   const sorted = [...events].sort((a, b) => a.at - b.at);

@@ -39,8 +39,8 @@ const RULES: readonly Rule[] = [exclusion, tokens, leases, ownership, counts, pe
 const MOST_FINDINGS = 1_000;
 
 /**
- * Judges a history, in time n log n: by nothing but what the processes have called and learned. What Redis had stored is
- * neither known nor an excuse.
+ * Judges a history, in time n log n: by nothing but what the processes have called and learned. What Redis had stored
+ * is neither known nor an excuse.
  */
 export function check(events: readonly Event[]): Verdict {
   const { subjects, calls, notes } = callsOf(events);

@@ -1,7 +1,9 @@
 import type { CallRecord, Take } from './calls';
 import { inOrder, type Rule, shown, type Violation } from './rules';
 
-/** Never more permits than there are, with ids or without; none twice; and those that are left are no more than that. */
+/**
+ * Never more permits than there are, with ids or without; none twice; and those that are left are no more than that.
+ */
 export const permits: Rule = ({ takes, others }) => {
   const found: Violation[] = [];
   const taken = takes.filter(({ invoke }) => invoke.permits !== undefined);
@@ -95,8 +97,8 @@ export const setting: Rule = ({ others }) => {
 };
 
 /**
- * A latch opens, and can be set again, when it has been counted down as often as it was set to, and not before. One that
- * nobody has set is open.
+ * A latch opens, and can be set again, when it has been counted down as often as it was set to, and not before. One
+ * that nobody has set is open.
  */
 export const latches: Rule = ({ others }) => {
   const downs = others.filter(({ invoke }) => invoke.call === 'down').map(({ invoke }) => invoke.at);

@@ -95,7 +95,9 @@ export const tokens: Rule = ({ takes }) => {
   return found;
 };
 
-/** Nobody believes in a hold past its lease, in more than a lease, or again in one that was lost; nor is one lost early. */
+/**
+ * Nobody believes in a hold past its lease, in more than a lease, or again in one that was lost; nor is one lost early.
+ */
 export const leases: Rule = ({ takes }) => {
   const found: Violation[] = [];
   for (const take of takes) {

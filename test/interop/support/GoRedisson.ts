@@ -20,8 +20,8 @@ export type Driver = { readonly file: string } | { readonly reason: string };
 let building: Promise<Driver> | undefined;
 
 /**
- * Builds the driver, once per process. `GOREDISSON_SOURCE` names a folder with goRedisson, for where no module proxy has
- * it.
+ * Builds the driver, once per process. `GOREDISSON_SOURCE` names a folder with goRedisson, for where no module proxy
+ * has it.
  */
 export function goDriver(): Promise<Driver> {
   return (building ??= build());

@@ -24,8 +24,9 @@ export interface SnapshotOptions {
 }
 
 /**
- * Java listens, attempts once more, and only then sleeps. A message of a read/write lock that comes just before it sleeps
- * wakes nobody there (Redisson: `LockPubSub` wakes as many as are queued at its latch), so tests leave it this time.
+ * Java listens, attempts once more, and only then sleeps. A message of a read/write lock that comes just before it
+ * sleeps wakes nobody there (Redisson: `LockPubSub` wakes as many as are queued at its latch), so tests leave it this
+ * time.
  */
 export const JAVA_FALLS_ASLEEP_MS = 100;
 
@@ -79,8 +80,8 @@ export class Probe {
   }
 
   /**
-   * {@link keysOf}; if the last one was Java, without a claim of a fair lock's queue that expires by itself: Java knows no
-   * claims, so one is left where Java, as the head, was slower than our first check after the unlock (300 ms).
+   * {@link keysOf}; if the last one was Java, without a claim of a fair lock's queue that expires by itself: Java knows
+   * no claims, so one is left where Java, as the head, was slower than our first check after the unlock (300 ms).
    */
   async keysLeft(name: string, last: Side): Promise<string[]> {
     const keys = await this.keysOf(name);
@@ -149,7 +150,9 @@ export class Probe {
     }
   }
 
-  /** Scores are times, from now on. Members that are 16 raw bytes are ids of permits: random, so only their form counts. */
+  /**
+   * Scores are times, from now on. Members that are 16 raw bytes are ids of permits: random, so only their form counts.
+   */
   async #scores(key: string, options: SnapshotOptions): Promise<string[]> {
     const now = Date.now();
     // RESP3 answers with pairs, RESP2 with a flat list.

@@ -23,8 +23,8 @@ export interface Waiting<T> {
 export const WOKEN_MS = 3000;
 
 /**
- * A watchdog time-out for suites: short, so that renewals are soon seen, and long enough for a machine that stands still
- * for two seconds just before one.
+ * A watchdog time-out for suites: short, so that renewals are soon seen, and long enough for a machine that stands
+ * still for two seconds just before one.
  */
 export const WATCHDOG_MS = 4500;
 

@@ -61,8 +61,8 @@ export async function bundleSize(program: string): Promise<BundleSize> {
 }
 
 /**
- * The CPU time that `require` takes in a fresh process that has loaded ioredis, which all of them need: the median, in ms.
- * One process of each package follows the other, so that a busy machine slows them alike.
+ * The CPU time that `require` takes in a fresh process that has loaded ioredis, which all of them need: the median, in
+ * ms. One process of each package follows the other, so that a busy machine slows them alike.
  *
  * @param folder - where the packages are installed
  */

@@ -7,7 +7,10 @@ import { redisUrl, sleep, sleepUntil, trackClient, uniqueName } from '../../supp
 /** No lease here is longer, by far. */
 const EXPIRED = { timeout: 12_000 };
 
-/** Collects until the condition holds. Not all the time: nothing else would run where many tests have left their garbage. */
+/**
+ * Collects until the condition holds. Not all the time: nothing else would run where many tests have left their
+ * garbage.
+ */
 function collecting(condition: () => boolean): Promise<unknown> {
   return sleepUntil(
     () => {

@@ -20,7 +20,8 @@ lockContract('RReadWriteLock.readLock()', {
   },
 });
 
-// By day the contract of the read lock, whose rival it is, scripts/writeLock.test.ts and the contract in memory stand for it.
+// By day the contract of the read lock, whose rival it is, scripts/writeLock.test.ts and the contract in memory stand
+// for it.
 atNight(() =>
   lockContract('RReadWriteLock.writeLock()', {
     ...underTest('write'),

@@ -33,7 +33,9 @@ describe('read/write lock: leases', () => {
     if (keys.length > 0) await redis.del(...keys);
   });
 
-  /** Resolves when the watchdog has renewed the lock, and the own keys of every reader: each lives longer than before. */
+  /**
+   * Resolves when the watchdog has renewed the lock, and the own keys of every reader: each lives longer than before.
+   */
   async function untilRenewed(): Promise<void> {
     const keys = await redis.keys(`*${name}*`);
     const leastTtl = async (): Promise<number> => Math.min(...(await Promise.all(keys.map((key) => redis.pttl(key)))));

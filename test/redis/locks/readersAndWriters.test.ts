@@ -13,7 +13,10 @@ interface Round {
   readonly writes: number[];
 }
 
-/** Readers and writers that take turns until the time is up, with an `await` inside; two that must not meet are an error. */
+/**
+ * Readers and writers that take turns until the time is up, with an `await` inside; two that must not meet are an
+ * error.
+ */
 class Traffic {
   readonly #insideMs: number;
   #readers = 0;

@@ -301,7 +301,8 @@ describe('a red lock over three servers, some of which hang (A11)', () => {
     servers[1]!.pause();
     const inside = new Inside();
     const theirs = servers.map(({ url }) => client(url, { timeout: TIMEOUT_MS }));
-    // Four that want two of two servers take from two to eight seconds. A lock that is left behind takes longer than this.
+    // Four that want two of two servers take from two to eight seconds. A lock that is left behind takes longer than
+    // this.
     await within(
       25_000,
       'all are through',

@@ -118,8 +118,8 @@ describe('a write lock that is handed over', () => {
     const other = newClient();
     const reader = `${client.getId()}:1`;
     let heir: LockHold | undefined;
-    // The second one joins a turn, which is over after 20 ms: where the machine is too slow for that, the lock is released
-    // to all instead, and another name gets the next turn.
+    // The second one joins a turn, which is over after 20 ms: where the machine is too slow for that, the lock is
+    // released to all instead, and another name gets the next turn.
     for (let turn = 0; heir === undefined; turn++) {
       name = uniqueName('rw');
       const lock = client.getReadWriteLock(name).writeLock();

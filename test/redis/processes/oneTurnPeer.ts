@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 
-// What the Java client does for a plain lock, in as few lines: its scripts, its channel, one turn at a time. Each thread
-// tries, waits for a message (one message wakes one of the threads that wait), and tries again.
+// What the Java client does for a plain lock, in as few lines: its scripts, its channel, one turn at a time. Each
+// thread tries, waits for a message (one message wakes one of the threads that wait), and tries again.
 
 const ACQUIRE = `
 if redis.call('exists', KEYS[1]) == 0 then

@@ -30,7 +30,9 @@ export function shortened<T>(value: T): T {
 export class ScriptBench {
   readonly name: string;
   readonly redis: Redis;
-  /** The time of the server for the scripts, epoch ms: a clock that stands still unless it is moved. @default its own */
+  /**
+   * The time of the server for the scripts, epoch ms: a clock that stands still unless it is moved. @default its own
+   */
   now: number | undefined;
   readonly #listener: Redis;
   readonly #openedAt = monotonicNow();

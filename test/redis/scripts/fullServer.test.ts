@@ -4,7 +4,10 @@ import { RedisServer, trackClient } from '../../support';
 import { layOut, runSample, SAMPLES, titleOf } from './samples';
 import { ScriptBench } from './ScriptBench';
 
-/** What takes or makes something, by its name in a descriptor, and the check of a queue, which may claim: they need memory. */
+/**
+ * What takes or makes something, by its name in a descriptor, and the check of a queue, which may claim: they need
+ * memory.
+ */
 const NEEDS_MEMORY = /^(?:acquire|tryAcquire|trySet\w+|set\w+|add\w+|drain|checkTurn)$/;
 
 const needing = new Set(

@@ -11,7 +11,9 @@ export interface Stage {
   untilWaiting(): Promise<void>;
 }
 
-/** All that a kind of object is for but renewing: taking, waiting, waking, handing over, aborting, giving back, force. */
+/**
+ * All that a kind of object is for but renewing: taking, waiting, waking, handing over, aborting, giving back, force.
+ */
 export type Workload = (stage: Stage) => Promise<void>;
 
 /** Awaited later, or never where something else fails first. */

@@ -29,7 +29,8 @@ describe('RedisServer', () => {
     expect(await client.config('GET', 'save')).to.deep.equal(['save', '']);
     expect(await client.config('GET', 'maxmemory')).to.deep.equal(['maxmemory', '104857600']);
     expect(server.port).not.to.equal(6379);
-    // ioredis disconnects by itself when it is refused; our disconnect after it leaves its timer behind for two seconds.
+    // ioredis disconnects by itself when it is refused; our disconnect after it leaves its timer behind for two
+    // seconds.
     allowLeftovers({ timers: true });
     const stranger = trackClient(new Redis(server.port));
     stranger.on('error', () => undefined);

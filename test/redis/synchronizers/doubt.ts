@@ -4,8 +4,9 @@ import { sleepUntil, type TcpProxy } from '../../support';
 import { newClient } from './support';
 
 /**
- * A client behind the proxy, with a short time-out unless another is given. It is connected and its scripts are loaded, so that the next command
- * is the script itself: what the proxy swallows or delays is an acquisition or a release, and nothing before it.
+ * A client behind the proxy, with a short time-out unless another is given. It is connected and its scripts are loaded,
+ * so that the next command is the script itself: what the proxy swallows or delays is an acquisition or a release, and
+ * nothing before it.
  */
 export async function farClient(proxy: TcpProxy, name: string, timeout = 500): Promise<Redisson> {
   const client = newClient({ url: proxy.url, timeout, retryAttempts: 2 });
@@ -22,7 +23,9 @@ export async function farClient(proxy: TcpProxy, name: string, timeout = 500): P
   return client;
 }
 
-/** Resolves when a semaphore of either kind has so many permits left, as Redis sees it: what was in doubt is given back. */
+/**
+ * Resolves when a semaphore of either kind has so many permits left, as Redis sees it: what was in doubt is given back.
+ */
 export async function untilPermitsOf(redis: Redis, name: string, permits: number): Promise<void> {
   await sleepUntil(async () => (await redis.get(name)) === String(permits), { message: `${permits} permits` });
 }

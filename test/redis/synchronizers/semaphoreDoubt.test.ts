@@ -17,7 +17,10 @@ describe('Semaphore: commands without an answer', () => {
   });
 
   const far = (): Promise<Redisson> => farClient(proxy, name);
-  /** Keeps its connection, which it gives up after two time-outs of silence, although the process stands still for two seconds. */
+  /**
+   * Keeps its connection, which it gives up after two time-outs of silence, although the process stands still for two
+   * seconds.
+   */
   const patient = (): Promise<Redisson> => farClient(proxy, name, 2_500);
   const untilPermits = (permits: number): Promise<void> => untilPermitsOf(redis, name, permits);
 

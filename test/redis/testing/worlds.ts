@@ -34,8 +34,8 @@ export function inMemory(): World {
 }
 
 /**
- * Lets so much time pass for the keys that match: for their leases, and for the times in them, which scripts compare with
- * the server's clock: scores of permits and of fair queues, ends of a group's values, claims (`score:end:probed`).
+ * Lets so much time pass for the keys that match: for their leases, and for the times in them, which scripts compare
+ * with the server's clock: scores of permits and of fair queues, ends of a group's values, claims (`score:end:probed`).
  */
 const PASS = `
   local passed = tonumber(ARGV[2])

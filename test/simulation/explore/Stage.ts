@@ -15,7 +15,9 @@ export const ERROR_MS = 15_000;
 const LOOKS_MS = 300;
 /** By how much the clocks of a client and of the server are apart, in ms. */
 const CLOCK_MS = 5;
-/** A client gives up a hold so much earlier than its lease ends at most, as a part of the lease (docs/reliability.md). */
+/**
+ * A client gives up a hold so much earlier than its lease ends at most, as a part of the lease (docs/reliability.md).
+ */
 const EARLY = 0.8;
 
 /** What a few clients do, always alike. */
@@ -146,7 +148,8 @@ export class Stage {
 
   /**
    * Whether a fair lock was released by a process that died within 0.3 s: nobody looks whether the head of its queue
-   * comes, which may be dead as well, and the others sleep until the lease ends that they saw last (docs/reliability.md).
+   * comes, which may be dead as well, and the others sleep until the lease ends that they saw last
+   * (docs/reliability.md).
    */
   #isUnwatched(name: string): boolean {
     const { by, at = 0 } = this.#releases.get(name) ?? {};
@@ -442,7 +445,8 @@ export class Stage {
   #mayBeLost(use: Use): boolean {
     if (use.lost === true || this.#forgotten(use)) return true;
     if ([...this.#uses].some((one) => one.app === use.app && one.limited)) return true;
-    // A hold that is renewed ends only where something hinders its client; and not before the longest lease of its owner.
+    // A hold that is renewed ends only where something hinders its client; and not before the longest lease of its
+    // owner.
     const all = [...this.#uses].filter(({ app, names }) => app === use.app && names.some((n) => use.names.includes(n)));
     const hindered = this.#explains(use.app);
     const isOver = ({ askedAt, leaseMs, renewed }: Use): boolean =>

@@ -147,7 +147,8 @@ async function live(
   if (!stage.over) oracle.violate('a task does not end');
   // What a process leaves that has not given back its locks is there until its lease is over.
   const leaves = stage.apps.some((app) => app.leaving || !app.process.alive);
-  // A late detach() gives to its used ticket what a late acquisition took, which nobody looks for (docs/reliability.md).
+  // A late detach() gives to its used ticket what a late acquisition took, which nobody looks for
+  // (docs/reliability.md).
   const used = scenario.tickets === true && stage.late > 1;
   const leftMs = leaves || used ? Math.max(stage.leaseMs, stage.watchdogMs) : 0;
   await loop.run(broken, Math.max(loop.now, world.troubleEnds) + Math.max(TIDY_MS, leftMs + 500));

@@ -30,8 +30,8 @@ export interface FaultKind {
 }
 
 /**
- * A client has looked again so long after the end of a fault that it sees at once: it has connected again (ioredis waits
- * up to 2 s after some failures), and has subscribed.
+ * A client has looked again so long after the end of a fault that it sees at once: it has connected again (ioredis
+ * waits up to 2 s after some failures), and has subscribed.
  */
 const SEEN_MS = 4_000;
 /** A client that hears nothing for so long asks whether a connection is still there, and gives it up, in ms. */

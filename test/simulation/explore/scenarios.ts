@@ -143,8 +143,8 @@ function byTicket(kind: 'lock' | 'fair' | 'fenced') {
         ticket = left;
       }),
     );
-    // As the recipe says: whatever rejects but `LockLostError`, the ticket is valid afterwards, so it is tried again. Who
-    // would give up leaves the lock to the ticket, rightly, until the lease is over.
+    // As the recipe says: whatever rejects but `LockLostError`, the ticket is valid afterwards, so it is tried again.
+    // Who would give up leaves the lock to the ticket, rightly, until the lease is over.
     stage.task(1, async (app) => {
       // The other process may be blocked for long, or dead.
       for (let tries = 0; ticket === undefined && tries < 6_000 && !app.leaving; tries++) await pause(10);

@@ -277,7 +277,10 @@ export class JavaClient {
     if (hold !== undefined) hold.until = until - 1;
   }
 
-  /** A hold is given back, or was to be. @param until - to when the server keeps those that are left; `undefined`: as before */
+  /**
+   * A hold is given back, or was to be. @param until - to when the server keeps those that are left; `undefined`: as
+   * before
+   */
   #forget(name: string, owner: string, until: number | undefined): void {
     const id = `${name} ${owner}`;
     const hold = this.#holds.get(id);

@@ -56,7 +56,9 @@ export interface Membership {
   closed(socket: SimSocket): void;
 }
 
-/** Clients that know of no replica ask once a second whether there is one; so long after it has come they know, in ms. */
+/**
+ * Clients that know of no replica ask once a second whether there is one; so long after it has come they know, in ms.
+ */
 const UNKNOWN_MS = 1_500;
 /** A write takes so long to a replica, in ms. */
 const REPLICATION_MS = 0.5;

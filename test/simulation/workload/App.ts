@@ -41,7 +41,9 @@ export class App {
   sentinels: readonly string[] = [];
   /** Where its passwords come from. @default it needs none */
   tokens: SimTokens | undefined;
-  /** What its tasks use just now (keys of the oracle), and how many of them; 0 with the time when the last one ended. */
+  /**
+   * What its tasks use just now (keys of the oracle), and how many of them; 0 with the time when the last one ended.
+   */
   readonly #used = new Map<string, { tasks: number; endedAt: number }>();
 
   constructor(

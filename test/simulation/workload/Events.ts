@@ -51,8 +51,8 @@ interface Connection {
 }
 
 /**
- * Notes what clients send, what servers run, and who believes to be inside of a lock: for TLC, which checks that this is
- * a behaviour of the specification (docs/spec). Only the scripts of the plain lock are noted. It changes nothing.
+ * Notes what clients send, what servers run, and who believes to be inside of a lock: for TLC, which checks that this
+ * is a behaviour of the specification (docs/spec). Only the scripts of the plain lock are noted. It changes nothing.
  */
 export class Events {
   readonly #loop: Loop;

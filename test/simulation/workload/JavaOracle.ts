@@ -37,7 +37,10 @@ export class JavaOracle {
   readonly #clients = new Map<string, { readonly app: App; readonly client: JavaClient }>();
   readonly #names: ReadonlySet<string>;
   readonly #lives = new Map<string, Life>();
-  /** When a script has taken a waiter out of a fair queue since its score has passed, by lock and owner, in ms of the world. */
+  /**
+   * When a script has taken a waiter out of a fair queue since its score has passed, by lock and owner, in ms of the
+   * world.
+   */
   readonly #purgedAt = new Map<string, number>();
   readonly #now: () => number;
 
@@ -69,8 +72,8 @@ export class JavaOracle {
   }
 
   /**
-   * Whether whoever asked for a lock at `askedAt` may sleep although it is free: a script of Java has shortened the lease
-   * since then, and the lease has ended. Neither of it sends a message.
+   * Whether whoever asked for a lock at `askedAt` may sleep although it is free: a script of Java has shortened the
+   * lease since then, and the lease has ended. Neither of it sends a message.
    */
   hasShortened(server: Served, name: string, askedAt: number): boolean {
     const life = this.#ended(server, name);
@@ -78,9 +81,9 @@ export class JavaOracle {
   }
 
   /**
-   * The same for a thread of Java. It may also sleep where it has missed the message, where its score has passed, where the
-   * lease of a holder has ended that came after it had asked, and a message woke another thread than this one, and where
-   * the head of the queue was told of a shorter lease, and has left: a head of Java that leaves tells nobody.
+   * The same for a thread of Java. It may also sleep where it has missed the message, where its score has passed, where
+   * the lease of a holder has ended that came after it had asked, and a message woke another thread than this one, and
+   * where the head of the queue was told of a shorter lease, and has left: a head of Java that leaves tells nobody.
    */
   sleepsOn(server: Served, name: string, client: JavaClient, kind: JavaKind, thread: number): boolean {
     const sleep = client.sleepOf(kind, thread);
@@ -94,8 +97,8 @@ export class JavaOracle {
   }
 
   /**
-   * Whether a read hold of ours is over, and only its field is left: scripts of Java set a longer life for the whole lock
-   * than the hold has.
+   * Whether a read hold of ours is over, and only its field is left: scripts of Java set a longer life for the whole
+   * lock than the hold has.
    */
   isOnlyField({ store }: Served, name: string, owner: string): boolean {
     const fields = store.hash(name);
@@ -108,8 +111,8 @@ export class JavaOracle {
   }
 
   /**
-   * For how long locks stay that only threads of Java still have, and do not know of, in ms: their processes are dead, or
-   * what they sent was refused or not answered.
+   * For how long locks stay that only threads of Java still have, and do not know of, in ms: their processes are dead,
+   * or what they sent was refused or not answered.
    */
   leftForMs(server: Served): number {
     const left = [...this.#names].filter((name) => {
@@ -160,8 +163,8 @@ export class JavaOracle {
   }
 
   /**
-   * Whether a waiter of a fair lock is not in its queue any more, so that nobody tells it: its score has passed. Scripts of
-   * Java set scores once, and take other waits off them than were put on.
+   * Whether a waiter of a fair lock is not in its queue any more, so that nobody tells it: its score has passed.
+   * Scripts of Java set scores once, and take other waits off them than were put on.
    */
   #isPurged(server: Served, name: string, { owner, askedAt }: JavaSleep): boolean {
     const purgedAt = this.#purgedAt.get(`${server.name}/${name} ${owner}`) ?? -1;

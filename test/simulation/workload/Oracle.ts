@@ -215,8 +215,8 @@ export class Oracle {
   }
 
   /**
-   * Whether a server knew a lock and had it lost since then, or so shortly before that a process may have gone on to pass
-   * it on.
+   * Whether a server knew a lock and had it lost since then, or so shortly before that a process may have gone on to
+   * pass it on.
    */
   hasLost(server: string, name: string, since: number): boolean {
     return this.lastLoss(server, name) >= since - this.heirsMs;
@@ -249,7 +249,10 @@ export class Oracle {
   }
 }
 
-/** When a hold ends by itself, in Unix time in ms; `Infinity`: it is not there. Values of groups have times of their own. */
+/**
+ * When a hold ends by itself, in Unix time in ms; `Infinity`: it is not there. Values of groups have times of their
+ * own.
+ */
 function endOf(store: SimStore, name: string, field: string): number {
   const entry = store.entry(name);
   const text = store.hash(name)?.get(field);

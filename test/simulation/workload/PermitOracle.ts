@@ -19,8 +19,8 @@ interface Given {
 }
 
 /**
- * Looks for permits with ids that nobody has: such a permit was taken by a command that no call owns any more, and if it
- * has no lease, it is lost for ever. In Redis it has only an id, so whose command took it is seen in the server.
+ * Looks for permits with ids that nobody has: such a permit was taken by a command that no call owns any more, and if
+ * it has no lease, it is lost for ever. In Redis it has only an id, so whose command took it is seen in the server.
  */
 export class PermitOracle {
   /** By server and name of the semaphore, then by id (as text of bytes). */

@@ -29,9 +29,9 @@ const GONE = -2;
 /**
  * Knows which waiters of a read/write lock may sleep although it is free, and until when. A holder that gives back the
  * longer lease of several tells the waiters only where the rest is shorter by more than half and a second
- * (`lib/scripts/shortenLease.ts`, docs/reliability.md). So a waiter may sleep on until the end of the lease that its own
- * last attempt has seen, if nothing but such shortenings, each of which was right to send no message, has brought the
- * end forward to when the lock was free. Whatever sends a message, or has to, excuses nobody.
+ * (`lib/scripts/shortenLease.ts`, docs/reliability.md). So a waiter may sleep on until the end of the lease that its
+ * own last attempt has seen, if nothing but such shortenings, each of which was right to send no message, has brought
+ * the end forward to when the lock was free. Whatever sends a message, or has to, excuses nobody.
  */
 export class ShortenedLeases {
   /** By lock and owner. */

@@ -509,7 +509,10 @@ function withGroups(profile: Profile, seed: number): Profile {
   return { ...profile, groups: random.of([20, 60, 100]) };
 }
 
-/** The renewal of a read lock by Java sets the time to live of the whole lock: shorter than a lease of ours, it would end it. */
+/**
+ * The renewal of a read lock by Java sets the time to live of the whole lock: shorter than a lease of ours, it would
+ * end it.
+ */
 function javaSettings({ kinds, settings }: Profile): AppSettings {
   if (!kinds.includes('read')) return settings;
   return { ...settings, lockWatchdogTimeout: 30_000 };

@@ -67,7 +67,9 @@ async function reenter(
   await world.operation(app, `unlock ${what}`, undefined, () => client.unlock(form, place.name, thread, -1));
 }
 
-/** What is done with a lock. Nobody tells a thread of Java that its lease is over: it is inside for as long as it lasts. */
+/**
+ * What is done with a lock. Nobody tells a thread of Java that its lease is over: it is inside for as long as it lasts.
+ */
 async function inside(
   world: World,
   app: App,

@@ -65,9 +65,9 @@ export function drawWish({ random }: World): Wish {
 }
 
 /**
- * A name of a lock of that kind. `x` and `{x}` share a channel, and are both drawn; but of fair locks they also share the
- * queue, so that one waits for the other, and of read/write locks the keys of read holds: there, each number has one
- * of the two.
+ * A name of a lock of that kind. `x` and `{x}` share a channel, and are both drawn; but of fair locks they also share
+ * the queue, so that one waits for the other, and of read/write locks the keys of read holds: there, each number has
+ * one of the two.
  */
 export function drawName({ random, profile }: World, kind: LockKindName): string {
   const number = random.below(profile.namesPerKind);
@@ -307,8 +307,8 @@ function recordOf(world: World, app: App, { server, name, kind }: LockPlace, { t
 }
 
 /**
- * Whether Redis has a lock for an owner. With `localHandOver` it may have it under another name of the same client, except
- * for a reader; two of them are not inside at once, which is judged elsewhere.
+ * Whether Redis has a lock for an owner. With `localHandOver` it may have it under another name of the same client,
+ * except for a reader; two of them are not inside at once, which is judged elsewhere.
  */
 export function isKnown(store: Pick<SimStore, 'hash'>, name: string, owner: string, local = false): boolean {
   const hash = store.hash(name);

@@ -25,7 +25,9 @@ export function withTokens(profile: Profile, seed: number): Profile {
   return loggedIn({ ...profile, faults, tokens });
 }
 
-/** A world with tokens: clients are ours, and find masters by themselves, since a user's own client has its password. */
+/**
+ * A world with tokens: clients are ours, and find masters by themselves, since a user's own client has its password.
+ */
 export function loggedIn(profile: Profile): Profile {
   const { replicas, cluster, sentinels } = profile;
   const found = replicas > 0 && cluster === undefined && sentinels === 0 ? sentinelled(profile) : profile;

@@ -176,7 +176,9 @@ function dataModule(
   ].join('\n');
 }
 
-/** Makes a trace by hand. Threads are called by their process (`p0`) and a number: the first one by its process alone. */
+/**
+ * Makes a trace by hand. Threads are called by their process (`p0`) and a number: the first one by its process alone.
+ */
 export class Written {
   readonly events: LockEvent[] = [];
   readonly #local: boolean;

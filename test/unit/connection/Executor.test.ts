@@ -94,7 +94,8 @@ describe('Executor', () => {
         executor.run(SCRIPTS.always, { name }, { arg: 'x' }, options).catch(() => undefined);
         return link.last.command;
       };
-      // Each node of a cluster has a cache of its own; after an abort and a shut-down nobody would send the text any more.
+      // Each node of a cluster has a cache of its own; after an abort and a shut-down nobody would send the text any
+      // more.
       expect(['a', 'b', 'a', 'b'].map(send)).to.deep.equal(['eval', 'eval', 'evalsha', 'evalsha']);
       link.events?.lost();
       expect(['b', 'b'].map(send)).to.deep.equal(['eval', 'evalsha']);

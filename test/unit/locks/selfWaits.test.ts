@@ -5,7 +5,10 @@ import { runAsNewThread } from '../../../lib/thread/threadScope';
 import { fakeClock } from '../../support';
 import { FakeClient, NAME } from '../../support/fakeClient';
 
-/** A10, docs/threads.md, "Warnings": each comes once per client. That they are told at all: scopes.test.ts, threads.test.ts. */
+/**
+ * A10, docs/threads.md, "Warnings": each comes once per client. That they are told at all: scopes.test.ts,
+ * threads.test.ts.
+ */
 describe('the warning of a self-made wait', () => {
   let clock: SinonFakeTimers;
 

@@ -194,7 +194,8 @@ describe('waiting for a lock', () => {
     redis.seize(NAME, 'other');
     const [first, second, third] = [1, 2, 3].map((id) => new Outcome(client.lock().lock(-1, undefined, id)));
     await turn();
-    // The first one finds Redis gone, which has the others ask as well: one in vain, and the answer to the other is lost.
+    // The first one finds Redis gone, which has the others ask as well: one in vain, and the answer to the other is
+    // lost.
     client.executor.fail('lock.acquire', new ConnectionError('gone', false));
     client.executor.fail('lock.acquire', new CommandTimeoutError('lock', 3_000, true));
     client.executor.fail('lock.acquire', new CommandTimeoutError('lock', 3_000, true), { runs: true });

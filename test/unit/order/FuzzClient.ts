@@ -63,7 +63,9 @@ export class FuzzClient {
 /** Only writers pass the lock on. */
 const HANDED_HALVES = ['write', 'write', 'read'] as const;
 
-/** The locks of a mode. Only those who wait for the very same thing pass it on, so with `localHandOver` there are fewer. */
+/**
+ * The locks of a mode. Only those who wait for the very same thing pass it on, so with `localHandOver` there are fewer.
+ */
 export function targetsOf({ family, local }: Mode): readonly Target[] {
   const N = 'res';
   const single = (of: Target['of']): readonly Target[] => [{ what: N, claims: [{ key: N }], of }];

@@ -6,8 +6,8 @@ export const FAMILIES = [
 export type Family = (typeof FAMILIES)[number];
 
 /**
- * What goes wrong in a seed: nothing but delays of 1 to 8 ms; one command in five is refused and comes later; connections
- * that break, with replies that are lost; a server that refuses for a while or for good; one that hangs.
+ * What goes wrong in a seed: nothing but delays of 1 to 8 ms; one command in five is refused and comes later;
+ * connections that break, with replies that are lost; a server that refuses for a while or for good; one that hangs.
  */
 export const TROUBLES = ['calm', 'retries', 'breaks', 'refusals', 'silence'] as const;
 export type Trouble = (typeof TROUBLES)[number];

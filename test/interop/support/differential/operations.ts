@@ -15,7 +15,9 @@ type Call = readonly [method: string, ...args: unknown[]];
 
 const MS = 'MILLISECONDS';
 
-/** Leases are multiples of this, in ms, so that what is left of them tells which one it was, however slow the machine. */
+/**
+ * Leases are multiples of this, in ms, so that what is left of them tells which one it was, however slow the machine.
+ */
 export const LEASE_STEP_MS = 300_000;
 /** Of locks without a lease. */
 export const WATCHDOG_MS = 3 * LEASE_STEP_MS;
