@@ -101,15 +101,19 @@ async function writeCommonJs(folder: string): Promise<string[]> {
  * forty times for a lock and its wake-up.
  */
 function withPlainValues(text: string): string {
-  return text
-    .replace(
-      /^import \{([^}]*)\} from ("\.[^"]+");$/gm,
-      (_, names: string, file: string) => `const {${names.replaceAll(' as ', ': ')}} = require(${file});`,
-    )
-    .replace(/^export \{([^}]*)\};$/m, (_, names: string) => {
-      const values = names.replaceAll(/(\w+) as (\w+)/g, '$2: $1');
-      return `module.exports = {${values}};`;
-    });
+  return (
+    text
+      // Files of which nothing is used here: no module of the library does anything but define.
+      .replace(/^import "\.[^"]+";\n/gm, '')
+      .replace(
+        /^import \{([^}]*)\} from ("\.[^"]+");$/gm,
+        (_, names: string, file: string) => `const {${names.replaceAll(' as ', ': ')}} = require(${file});`,
+      )
+      .replace(/^export \{([^}]*)\};$/m, (_, names: string) => {
+        const values = names.replaceAll(/(\w+) as (\w+)/g, '$2: $1');
+        return `module.exports = {${values}};`;
+      })
+  );
 }
 
 /** A value is there as soon as its file has run: of two files that need each other, one would get nothing. */
