@@ -176,7 +176,7 @@ describe(`a rolling upgrade from ${readPrevious().name}`, function () {
         const tokens: bigint[] = [];
         for (const client of [holder, waiter, holder, waiter]) {
           const hold = await client.getFencedLock(name).acquire();
-          tokens.push(hold.token!);
+          tokens.push(hold.token);
           await hold.unlock();
         }
         expect(tokens).to.deep.equal([1n, 2n, 3n, 4n]);
