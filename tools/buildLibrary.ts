@@ -75,7 +75,7 @@ async function writeCommonJs(folder: string): Promise<string[]> {
     chunkNames: 'chunks/[name]-[hash]',
     metafile: true,
     write: false,
-    plugins: [dashboardPageAt('./page.js'), testScriptsAt('./scripts.js'), yamlBeside],
+    plugins: [dashboardPageAt('./page.js'), testScriptsAt('./scripts.js'), yamlBeside, shortLua],
   });
   refuseCircles(metafile.outputs);
   for (const file of outputFiles) {
@@ -146,6 +146,18 @@ function reachable(inputs: Metafile['inputs']): string[] {
   return [...found];
 }
 
+/** Comments and indentation of Lua are part of a text, and no minifier removes them. */
+const shortLua: Plugin = {
+  name: 'short Lua',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]lib[\\/].*\.ts$/ }, ({ path: file }) => {
+      const text = fs.readFileSync(file, 'utf8');
+      const contents = text.replaceAll(/\blua`[^`]*`/g, (body) => body.replaceAll(/^\s*(?:--.*)?\n|^[ \t]+/gm, ''));
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
 async function writeModules(folder: string, sources: readonly string[]): Promise<void> {
   const { outputFiles } = await build({
     ...COMMON,
@@ -161,6 +173,7 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
       dashboardPageAt(`../../../${DASHBOARD}/page.js`),
       modulesApart,
       modulesForBundlers,
+      shortLua,
     ],
   });
   for (const { path: file, text } of outputFiles) {

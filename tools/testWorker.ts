@@ -29,6 +29,8 @@ export interface Outcome {
    * tell.
    */
   readonly cpu: number;
+  /** What the worker's heap takes, in bytes: what files leave behind adds up. */
+  readonly heap: number;
 }
 
 /** The length of a tick of /proc/self/stat, in s. */
@@ -50,7 +52,7 @@ async function run({ files, graceMs }: Job, options: Options, rootHooks: Mocha.R
   const alive = stays();
   const cpuBefore = cpuTime();
   const { require: _required, reporter, ...others } = options;
-  let outcome: Omit<Outcome, 'cpu'> | undefined;
+  let outcome: Omit<Outcome, 'cpu' | 'heap'> | undefined;
   const mocha = new Mocha({
     ...others,
     rootHooks,
@@ -64,17 +66,21 @@ async function run({ files, graceMs }: Job, options: Options, rootHooks: Mocha.R
     await new Promise<void>((resolve) => void mocha.run(() => resolve()));
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { ...NOTHING, failures: [failure(`${file} cannot be loaded`, text)], cpu: cpuTime() - cpuBefore };
+    return { ...NOTHING, failures: [failure(`${file} cannot be loaded`, text)], ...used(cpuBefore) };
   }
   const left = await leftAlive(alive, graceMs);
   const { passed, skipped, near, ...told } = outcome ?? NOTHING;
   // A root hook has no file.
   const failures = told.failures.map((one) => (files.includes(one.file) ? one : { ...one, file }));
   if (left !== '') failures.push(failure(`${file} leaves the process alive`, left));
-  return { passed, failures, skipped, near, cpu: cpuTime() - cpuBefore };
+  return { passed, failures, skipped, near, ...used(cpuBefore) };
 }
 
-const NOTHING: Omit<Outcome, 'cpu'> = { passed: 0, failures: [], skipped: 0, near: [] };
+function used(cpuBefore: number): Pick<Outcome, 'cpu' | 'heap'> {
+  return { cpu: cpuTime() - cpuBefore, heap: process.memoryUsage().heapTotal };
+}
+
+const NOTHING: Omit<Outcome, 'cpu' | 'heap'> = { passed: 0, failures: [], skipped: 0, near: [] };
 
 /** How many there are of each kind of what keeps the process alive. */
 function stays(): Map<string, number> {

@@ -56,7 +56,7 @@ export function curveTable(report: CurveReport): string {
   return `${report.title}\n${table.toString()}`;
 }
 
-/** The tables as Markdown, for docs/scaling.md. */
+/** The tables as Markdown, for bench/archive.md. */
 export function growthMarkdown({ startedAt, machine, curves }: GrowthReport): string {
   const head = `${startedAt.slice(0, 10)}, Node ${machine.node}, Redis ${machine.redis}, ${machine.processors} processors.`;
   return [head, ...curves.map(section)].join('\n\n') + '\n';

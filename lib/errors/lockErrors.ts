@@ -44,8 +44,7 @@ export class IllegalMonitorStateError extends RedissonError {
   static acquisitionPending(lockName: string, threadId: number): IllegalMonitorStateError {
     return new this(
       `Lock '${lockName}': thread ${threadId} is already acquiring it, and one thread can wait only once. ` +
-        `Concurrent callers need a thread each: use acquire() or withLock(), run each in runInThread(), ` +
-        `pass a threadId, or call getLock() once per caller.`,
+        `Concurrent callers need a thread each: use acquire(), withLock(), runInThread() or a threadId.`,
       lockName,
     );
   }
@@ -59,8 +58,7 @@ export class IllegalMonitorStateError extends RedissonError {
   static besideSection(lockName: string, threadId: number): IllegalMonitorStateError {
     return new this(
       `Lock '${lockName}': thread ${threadId} holds it for a withLock() callback that runs beside this call, so lock() ` +
-        `and tryLock() of that thread cannot take it now. Branches that run side by side need withLock() or acquire(), ` +
-        `or runInThread() each.`,
+        `and tryLock() of that thread cannot take it now. Use withLock(), acquire() or runInThread() in each branch.`,
       lockName,
     );
   }
@@ -75,8 +73,7 @@ export class IllegalMonitorStateError extends RedissonError {
   static handleReentry(lockName: string, threadId: number): IllegalMonitorStateError {
     return new this(
       `Lock '${lockName}' is already held by thread ${threadId}, through this handle outside any scope or by acquire(), ` +
-        `and strictThreads forbids re-entering it: two requests that share a handle would look the same. ` +
-        `Use withLock() or runInThread(), or pass a threadId.`,
+        `and strictThreads forbids re-entering it. Use withLock(), runInThread() or a threadId.`,
       lockName,
     );
   }

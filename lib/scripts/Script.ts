@@ -164,8 +164,9 @@ function withText(made: object): Pick<Script<string, string, never>, 'lua' | 'sh
     publishes ? reportUnheard(body) : body,
   ]
     .join('\n')
-    .trim()
-    .replaceAll(/\n\s*\n/g, '\n');
+    // Redis needs neither; the build leaves them out as well.
+    .replaceAll(/^\s*(?:--.*)?\n|^[ \t]+/gm, '')
+    .trim();
   const sha = createHash('sha1').update(text).digest('hex');
   return Object.freeze(
     Object.defineProperties(script, { lua: { value: text, enumerable: true }, sha: { value: sha, enumerable: true } }),

@@ -140,9 +140,11 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     leaseMs = NO_LEASE,
   ): Promise<T | undefined> {
     const { waitMs } = acquisition;
-    const take = (trace?: AcquireTrace): Promise<T | undefined> => {
+    const take = async (trace?: AcquireTrace): Promise<T | undefined> => {
       acquisition.trace = trace;
-      return acquireWithin(acquisition, waitLimit(waitMs, signal));
+      const taken = await acquireWithin(acquisition, waitLimit(waitMs, signal));
+      if (taken !== undefined) acquisition.succeeded();
+      return taken;
     };
     if (!isTraced()) return take();
     const given = typeof options === 'number' ? options : options?.threadId;

@@ -15,7 +15,8 @@ import { checkChange, checkCount, permitLease, readPermits, readSignal } from '.
 import { PERMIT, UNDO } from '../kinds/permit';
 import type { PermitKeys } from '../kinds/Kind';
 import { checkWork, type HeldPermits, holdPermits, PermitHold, readHoldRequest, runHeld } from './PermitHold';
-import { type PermitWait, PermitWaits, setAlways, setFirstOfIds } from './permitNumber';
+import { setAlways, setFirstOfIds, watchPermitWait } from './permitNumber';
+import type { Alarm } from '../util/Alarm';
 import { FirstUse, named, type RedisObject } from './RedisObject';
 
 /**
@@ -169,7 +170,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
   /** Ids whose permits the next attempt gives back. */
   #old: readonly Buffer[] = [];
   #sent: SendRecord | undefined;
-  #suspicion: PermitWait | undefined;
+  #suspicion: Alarm | undefined;
   heldUntil = Infinity;
 
   /**
@@ -232,12 +233,12 @@ class PermitIds implements Target<string[]>, HeldPermits {
   }
 
   join(callSite: string | undefined): Wait<string[]> {
-    this.#suspicion = PermitWaits.of(this.#object.context).begin(this.#object);
+    this.#suspicion = watchPermitWait(this.#object);
     return this.#object.join<string[]>(callSite, this.#ids.length);
   }
 
   left(): void {
-    PermitWaits.of(this.#object.context).end(this.#suspicion);
+    this.#suspicion?.off();
   }
 
   undo(why: Why, taken: boolean): void {

@@ -44,92 +44,46 @@ async function compare(
   read: () => Promise<number>,
   isTotal = false,
 ): Promise<void> {
-  if (saidOf(object.context).has('kept')) return;
+  if (wasSaid(object.context, 'kept')) return;
   const there = await read().catch(() => permits);
   if (there > permits || (isTotal && there !== permits)) {
     once(object.context, 'kept', () => warnOtherPermits(object.name, there, permits, isTotal ? 'keptIds' : 'kept'));
   }
 }
 
-type Warning = 'kept' | 'changed' | 'unset';
-
 /** What each client has been warned of. */
-const said = new WeakMap<ClientContext, Set<Warning>>();
+const said = new WeakMap<ClientContext, Set<string>>();
 
-function saidOf(context: ClientContext): Set<Warning> {
-  let warnings = said.get(context);
-  if (warnings === undefined) said.set(context, (warnings = new Set()));
-  return warnings;
+function wasSaid(context: ClientContext, warning: string): boolean {
+  return said.get(context)?.has(warning) === true;
 }
 
-function once(context: ClientContext, warning: Warning, warn: () => void): void {
-  const warnings = saidOf(context);
-  if (warnings.has(warning)) return;
-  warnings.add(warning);
+function once(context: ClientContext, warning: string, warn: () => void): void {
+  if (wasSaid(context, warning)) return;
+  said.set(context, new Set(said.get(context)).add(warning));
   warn();
 }
 
 /** A call that has waited this long (ms) for permits is checked: nobody may ever have set them. */
 const SUSPICIOUS_MS = 5_000;
 
-/** A call that waits for permits. */
-export interface PermitWait {
-  readonly object: RedisObject;
-  /** Monotonic time of its check. */
-  readonly dueAt: number;
-}
-
 /**
- * Warns, once per client, of a call that has waited 5 s for permits of a semaphore that is not there: it may wait for
- * ever, and nothing else would report it. Each call is checked once.
+ * A call begins to wait for permits. Warns, once per client, if it has waited for 5 s and the semaphore is not there: it
+ * may wait for ever, and nothing else would report it.
  *
- * One unref'd timer serves all waits of a client, and only while calls wait.
+ * @returns to be set off when the call waits no longer; its timer is unref'd
  */
-export class PermitWaits {
-  static readonly #all = new WeakMap<ClientContext, PermitWaits>();
-  readonly #waits = new Set<PermitWait>();
-  readonly #alarm = new Alarm(() => this.#check());
-
-  /** Those of a client. */
-  static of(context: ClientContext): PermitWaits {
-    let waits = PermitWaits.#all.get(context);
-    if (waits === undefined) PermitWaits.#all.set(context, (waits = new PermitWaits()));
-    return waits;
-  }
-
-  /** A call begins to wait; {@link end} must follow. */
-  begin(object: RedisObject): PermitWait | undefined {
-    if (saidOf(object.context).has('unset')) return undefined;
-    const wait = { object, dueAt: performance.now() + SUSPICIOUS_MS };
-    this.#waits.add(wait);
-    this.#alarm.setBy(wait.dueAt);
-    return wait;
-  }
-
-  /** Ends the wait of a call. */
-  end(wait: PermitWait | undefined): void {
-    if (wait !== undefined && this.#waits.delete(wait) && this.#waits.size === 0) this.#alarm.off();
-  }
-
-  #check(): void {
-    const now = performance.now();
-    const names = new Map<string, RedisObject>();
-    for (const wait of this.#waits) {
-      // They are in the order of their times.
-      if (wait.dueAt > now) {
-        this.#alarm.set(wait.dueAt);
-        break;
-      }
-      this.#waits.delete(wait);
-      names.set(wait.object.keys.name, wait.object);
-    }
-    for (const object of names.values()) void warnIfUnset(object);
-  }
+export function watchPermitWait(object: RedisObject): Alarm | undefined {
+  if (wasSaid(object.context, 'unset')) return undefined;
+  const alarm = new Alarm(() => void warnIfUnset(object));
+  alarm.set(performance.now() + SUSPICIOUS_MS);
+  return alarm;
 }
 
 async function warnIfUnset({ context, keys, name }: RedisObject): Promise<void> {
+  if (wasSaid(context, 'unset')) return;
   try {
-    const there = Number(await context.executor.call('exists', [keys.name], { what: 'look for the semaphore', name }));
+    const there = Number(await context.executor.call('exists', [keys.name], { what: 'check semaphore', name }));
     if (there === 0) once(context, 'unset', () => warnUnsetSemaphore(name));
   } catch {
     // The calls that wait get the errors.

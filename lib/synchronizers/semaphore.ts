@@ -10,7 +10,8 @@ import { mayHaveRun, type Why } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import { checkChange, checkCount, readPermits, readSignal } from './callArguments';
 import { checkWork, type HeldPermits, holdPermits, readHoldRequest, runHeld } from './PermitHold';
-import { type PermitWait, PermitWaits, setFirst } from './permitNumber';
+import { setFirst, watchPermitWait } from './permitNumber';
+import type { Alarm } from '../util/Alarm';
 import { FirstUse, named, type RedisObject } from './RedisObject';
 import { SEMAPHORE } from '../kinds/semaphore';
 
@@ -108,7 +109,7 @@ class PermitCount implements Target<true>, HeldPermits {
   readonly #object: RedisObject;
   readonly #permits: number;
   #wait: Waiter<true> | undefined;
-  #suspicion: PermitWait | undefined;
+  #suspicion: Alarm | undefined;
 
   /** @param permits - how many, at least 1 */
   constructor(object: RedisObject, permits: number) {
@@ -142,13 +143,13 @@ class PermitCount implements Target<true>, HeldPermits {
   }
 
   join(callSite: string | undefined): Wait<true> {
-    this.#suspicion = PermitWaits.of(this.#object.context).begin(this.#object);
+    this.#suspicion = watchPermitWait(this.#object);
     this.#wait = this.#object.join<true>(callSite, this.#permits);
     return this.#wait;
   }
 
   left(): void {
-    PermitWaits.of(this.#object.context).end(this.#suspicion);
+    this.#suspicion?.off();
   }
 
   undo(_why: Why, _taken: boolean, pending?: Promise<Attempt<true>>): void {

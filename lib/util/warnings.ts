@@ -32,8 +32,8 @@ export function warnAbandonedHold(name: string, ofPermits: boolean): void {
 /** Warns that `trackHolds` has no effect. */
 export function warnNoTracking(error: Error): void {
   process.emitWarning(
-    `trackHolds is disabled; everything else works. Redis refused it (${error.message}). Grant the user the commands ` +
-      'CLIENT TRACKING and CLIENT ID and the channel __redis__:invalidate, or leave trackHolds out.',
+    `trackHolds is disabled; everything else works. Redis refused it (${error.message}). Grant CLIENT TRACKING, ` +
+      'CLIENT ID and the channel __redis__:invalidate, or leave trackHolds out.',
     { code: 'IOREDISSON_NO_TRACKING' },
   );
 }
@@ -43,7 +43,7 @@ export function warnSelfWait(name: string): void {
   process.emitWarning(
     `A call has waited 5 seconds for lock '${name}', which its own withLock() or runInThread() callback, or one around ` +
       'it, may hold. If that callback waits for the call, neither ends. Take locks in one order, release what ' +
-      'acquire() took first, or pass its threadId. See docs/threads.md.',
+      'acquire() took first, or pass its threadId.',
     { code: 'IOREDISSON_SELF_WAIT' },
   );
 }
@@ -57,9 +57,9 @@ export function warnSelfWait(name: string): void {
 export function unheardWarning(): (what: string) => void {
   return once((what) =>
     process.emitWarning(
-      `Succeeded, but this user may not publish: ${what}. Waiters were not notified: in other clients those for a lock ` +
-        'wake only when the lease they saw would have ended, and those for semaphores and latches not at all. Grant ' +
-        'the user PUBLISH (SPUBLISH on a cluster) on the channels of its objects, see docs/security.md.',
+      `Succeeded, but this user may not publish: ${what}. Waiters were not notified: in other clients they wake when the ` +
+        'lease they saw would have ended, or never (semaphores, latches). Grant PUBLISH (on a cluster SPUBLISH) on the ' +
+        'channels.',
       { code: 'IOREDISSON_NO_PUBLISH' },
     ),
   );
@@ -68,8 +68,8 @@ export function unheardWarning(): (what: string) => void {
 /** Warns of a call that waits for permits which nobody has set. */
 export function warnUnsetSemaphore(name: string): void {
   process.emitWarning(
-    `A call has waited 5 seconds for permits of semaphore '${name}', which does not exist: nobody has set its permits, or ` +
-      `they were deleted. Set them, with trySetPermits() or getSemaphore('${name}', { permits }).`,
+    `A call has waited 5 seconds for permits of semaphore '${name}', which does not exist. Set them: trySetPermits(), or ` +
+      `getSemaphore('${name}', { permits }).`,
     { code: 'IOREDISSON_NO_PERMITS_SET' },
   );
 }
@@ -85,13 +85,11 @@ export function warnOtherPermits(
   wanted: number,
   outcome: 'kept' | 'keptIds' | 'changed',
 ): void {
-  const found = `Semaphore '${name}' has ${there} permits${outcome === 'kept' ? ' available' : ''}, not ${wanted}`;
-  const text = {
-    kept: `${found}: trySetPermits() leaves a semaphore that exists as it is. Change it with addPermits().`,
-    keptIds: `${found}: trySetPermits() leaves a semaphore that exists as it is. Change it with setPermits().`,
-    changed:
-      `Semaphore '${name}' had ${there} permits, and this program says ${wanted} ({ permits }): they were changed. If ` +
-      'two versions of the program run, the last one to start decides.',
-  }[outcome];
+  const change = outcome === 'kept' ? 'addPermits' : 'setPermits';
+  const text =
+    outcome === 'changed'
+      ? `Semaphore '${name}' had ${there} permits, not ${wanted}: changed. The program that starts last decides.`
+      : `Semaphore '${name}' has ${there} permits${outcome === 'kept' ? ' available' : ''}, not ${wanted}: ` +
+        `trySetPermits() leaves it as it is. Change it with ${change}().`;
   process.emitWarning(text, { code: 'IOREDISSON_OTHER_PERMITS' });
 }

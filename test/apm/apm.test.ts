@@ -121,9 +121,8 @@ describe('APM agents see the commands of ioredisson like any other of ioredis (B
       });
 
       it('what is sent again after a time-out is its caller’s', () => {
-        const own = under('sent again after a time-out', 'caller');
+        const own = under('sent again after a time-out', 'caller').filter(({ name }) => /^eval/i.test(name));
         expect(own).to.have.length.of.at.least(2);
-        expect(names(own)).to.include('hlen');
         expect(own.filter(({ error }) => (error ?? '') === '')).to.have.lengthOf(1);
       });
 

@@ -44,13 +44,13 @@ describe('the packed package', function () {
 
   it('holds what a user needs, and nothing else', () => {
     const files = filesUnder(packed.folder);
-    const texts = ['README.md', 'CHANGELOG.md', 'LICENSE', 'package.json'];
+    const texts = ['README.md', 'CHANGELOG.md', 'LICENSE', 'NOTICE', 'package.json'];
     expect(files).to.include.members([...texts, 'dist/operators/cli/main.js', 'dist/operators/cli/LICENSES.txt']);
     const others = files.filter((file) => !texts.includes(file));
     expect(others.filter((file) => !file.startsWith('dist/'))).to.deep.equal([]);
     expect(others.filter((file) => file.endsWith('.map'))).to.deep.equal([]);
     // The command line is a file, and nobody imports it; beside it are its completions for three shells, and its help.
-    expect(others.filter((file) => file.startsWith('dist/operators/cli/'))).to.have.lengthOf(14);
+    expect(others.filter((file) => file.startsWith('dist/operators/cli/'))).to.have.lengthOf(16);
     expect(others.filter((file) => file.startsWith('dist/esm/operators/cli/'))).to.deep.equal([]);
   });
 

@@ -13,7 +13,7 @@ import { tarballDifferences } from '../../tools/tarballs';
 /** What the build and the tarball are made of. */
 const SOURCES = [
   ...['lib', 'tools', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', '.npmrc'],
-  ...['README.md', 'CHANGELOG.md', 'LICENSE'],
+  ...['README.md', 'CHANGELOG.md', 'LICENSE', 'NOTICE'],
 ];
 
 describe('what is published', function () {

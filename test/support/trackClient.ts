@@ -58,10 +58,12 @@ export async function closeTestScope(): Promise<string[]> {
   return closeAll(clients);
 }
 
-/** Closes the clients of `before` hooks. Used by `leaks.ts`. */
+/** A run of mocha ends, and the process may begin another: closes the clients of `before` hooks. Used by `leaks.ts`. */
 export async function closeSuiteScope(): Promise<string[]> {
   const clients = ofSuites;
   ofSuites = [];
+  file = undefined;
+  ofFile = 0;
   return closeAll(clients);
 }
 

@@ -60,7 +60,7 @@ describe('the number of permits', () => {
     }
     await old.release(id);
     expect(warnings).to.have.length(1);
-    expect(warnings[0]).to.contain("'s' had 3 permits").and.contain('says 5');
+    expect(warnings[0]).to.contain("'s' had 3 permits").and.contain('not 5');
   });
 
   it('that is another one than trySetPermits says is told once, with what changes it', async () => {
@@ -105,5 +105,19 @@ describe('the number of permits', () => {
     await clock.tickAsync(10_000);
     expect(await Promise.all(waits)).to.deep.equal([false, false, false, null]);
     expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('is no matter for a call that has got its permits', async () => {
+    const clock = fakeClock();
+    const semaphore = redisson.getSemaphore('s', { permits: 0 });
+    const expirable = redisson.getPermitExpirableSemaphore('p', { permits: 0 });
+    const waits = Promise.all([semaphore.acquire(), expirable.acquire()]);
+    await clock.tickAsync(100);
+    await Promise.all([semaphore.release(), expirable.addPermits(1)]);
+    await clock.tickAsync(100);
+    await waits;
+    redisson.reset();
+    await clock.tickAsync(10_000);
+    expect(warnings).to.deep.equal([]);
   });
 });

@@ -69,8 +69,15 @@ async function perform(act: Act): Promise<unknown> {
   }
 }
 
+/**
+ * With a pause: a caller that asks again at once overtakes those who wait. On a busy machine one of them waited for
+ * longer than 30 s, which is no moment.
+ */
 async function throttled(name: string): Promise<never> {
-  for (;;) await client.getSemaphore(name).withPermits(1, () => new Promise((resolve) => setTimeout(resolve, 200)));
+  for (;;) {
+    await client.getSemaphore(name).withPermits(1, () => new Promise((resolve) => setTimeout(resolve, 200)));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /** As one that the thread renews, where that is wanted: what a busy event loop is to be no trouble for. */

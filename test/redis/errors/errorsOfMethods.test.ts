@@ -44,6 +44,10 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, (scene: Scene) => P
   },
   PermitHold: { release: ({ permits }) => permits.release() },
   RFencedLock: {
+    acquire: ({ redisson, name }) => redisson.getFencedLock(name).acquire(),
+    tryAcquireHold: ({ redisson, name }) => redisson.getFencedLock(name).tryAcquireHold(),
+    withLock: ({ redisson, name }) => redisson.getFencedLock(name).withLock(() => undefined),
+    tryWithLock: ({ redisson, name }) => redisson.getFencedLock(name).tryWithLock(() => undefined),
     lockAndGetToken: ({ redisson, name }) => redisson.getFencedLock(name).lockAndGetToken(),
     tryLockAndGetToken: ({ redisson, name }) => redisson.getFencedLock(name).tryLockAndGetToken(),
     getToken: ({ redisson, name }) => redisson.getFencedLock(name).getToken(),

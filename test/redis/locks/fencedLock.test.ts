@@ -84,7 +84,7 @@ describe('fenced lock', () => {
       lock.withLock(async (hold) => {
         expect((inside += 1)).to.equal(1);
         await sleep(0);
-        tokens.push(hold.token!);
+        tokens.push(hold.token);
         inside -= 1;
       }),
     );
@@ -103,7 +103,7 @@ describe('fenced lock', () => {
     const work = [one, other, client(redisUrl())].map(async (each) => {
       for (let i = 0; i < 15; i++) {
         await using hold = await each.getFencedLock(name).acquire();
-        tokens.push(hold.token!);
+        tokens.push(hold.token);
         await sleep(1);
       }
     });

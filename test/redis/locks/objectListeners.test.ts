@@ -322,7 +322,7 @@ describe('object listeners', function () {
       await hears('deleted x');
       await sleepUntil(() => warnings.length === 2);
       expect(warnings.sort()).to.deep.equal([
-        'An object listener threw: Error: first',
+        'An object listener rejected: Error: first',
         'An object listener threw: Error: second',
       ]);
     } finally {
