@@ -68,8 +68,8 @@ function once(context: ClientContext, warning: string, warn: () => void): void {
 const SUSPICIOUS_MS = 5_000;
 
 /**
- * A call begins to wait for permits. Warns, once per client, if it has waited for 5 s and the semaphore is not there: it
- * may wait for ever, and nothing else would report it.
+ * A call begins to wait for permits. Warns, once per client, if it has waited for 5 s and the semaphore is not there:
+ * it may wait for ever, and nothing else would report it.
  *
  * @returns to be set off when the call waits no longer; its timer is unref'd
  */
