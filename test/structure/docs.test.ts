@@ -103,9 +103,9 @@ describe('CONTRIBUTING.md', () => {
   });
 });
 
-describe('docs/troubleshooting.md', () => {
+describe('docs/something-hangs.md', () => {
   it('has a heading for every code of an error or a warning', () => {
-    const page = fs.readFileSync(path.join(projectRoot, 'docs', 'troubleshooting.md'), 'utf8');
+    const page = fs.readFileSync(path.join(projectRoot, 'docs', 'something-hangs.md'), 'utf8');
     const headings = [...page.matchAll(/^### `([A-Z_]+)`/gm)].map(([, code]) => code!);
     expect(headings.sort()).to.deep.equal(codes().sort());
   });

@@ -34,7 +34,7 @@ const GROUPS: readonly { text: string; pages?: readonly string[]; folder?: strin
   },
   { text: 'Recipes', folder: 'recipes' },
   { text: 'Coming from', folder: 'migration' },
-  { text: 'When something fails', pages: ['something-hangs', 'reliability', 'errors', 'troubleshooting'] },
+  { text: 'When something fails', pages: ['something-hangs', 'reliability', 'errors'] },
   {
     text: 'In your application',
     pages: ['configuration', 'frameworks', 'nestjs', 'bundlers', 'testing', 'security', 'threat-model'],
