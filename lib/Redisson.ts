@@ -33,7 +33,9 @@ import {
   once,
   unheardWarning,
   warnAbandonedHold,
+  warnChangedPermits,
   warnHandleReentry,
+  warnKeptPermits,
   warnNoTracking,
   warnSelfWait,
 } from './util/warnings';
@@ -49,6 +51,7 @@ import { LOCK } from './kinds/reentrant';
 import { SPIN } from './kinds/spin';
 import { LATCH } from './kinds/latch';
 import { PERMIT } from './kinds/permit';
+import { permitWaits } from './synchronizers/permitNumber';
 import { RedisObject } from './synchronizers/RedisObject';
 import { SEMAPHORE } from './kinds/semaphore';
 import { attach, Lock, readWriteLock, withTokens } from './locks/Lock';
@@ -60,7 +63,7 @@ import { Introspection } from './introspection/Introspection';
 import { ObjectListeners } from './listeners/ObjectListeners';
 import { multiLock } from './locks/multi/multiLock';
 import { ALL, MAJORITY } from './locks/multi/quorum';
-import { SelfWaits } from './locks/core/SelfWaits';
+import { selfWaits } from './locks/core/selfWaits';
 import { Subscriptions } from './waiters/Subscriptions';
 import { checkOptionNames, PING_OPTIONS, SHUTDOWN_OPTIONS } from './config/optionNames';
 import { atLeastMillis } from './util/duration';
@@ -159,9 +162,12 @@ export class Redisson {
       objectListeners: new ObjectListeners(keyEvents, executor, settings),
       closing: this.#closing,
       introspection: this.#introspection,
-      selfWaits: new SelfWaits(ownerships, warnSelfWait),
+      selfWaits: selfWaits(ownerships, warnSelfWait),
       undoneAttach: new Map(),
       warnReentry: once(warnHandleReentry),
+      permitWaits: permitWaits(executor),
+      warnKeptPermits: once(warnKeptPermits),
+      warnChangedPermits: once(warnChangedPermits),
       warnAbandoned: once(warnAbandonedHold),
       warnUnheard: (name) => warnUnheard(`release lock '${name}'`),
     };

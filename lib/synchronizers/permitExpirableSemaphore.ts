@@ -15,8 +15,7 @@ import { checkChange, checkCount, permitLease, readPermits, readSignal } from '.
 import { PERMIT, UNDO } from '../kinds/permit';
 import type { PermitKeys } from '../kinds/Kind';
 import { checkWork, type HeldPermits, holdPermits, PermitHold, readHoldRequest, runHeld } from './PermitHold';
-import { setAlways, setFirstOfIds, watchPermitWait } from './permitNumber';
-import type { Alarm } from '../util/Alarm';
+import { setAlways, setFirstOfIds } from './permitNumber';
 import { FirstUse, named, type RedisObject } from './RedisObject';
 
 /**
@@ -164,13 +163,13 @@ const SEARCH: Search = { script: PERMIT.find, what: 'search for permits' };
 class PermitIds implements Target<string[]>, HeldPermits {
   readonly what: string;
   readonly key: string;
+  readonly name: string;
   readonly #object: RedisObject<PermitKeys>;
   readonly #leaseMs: number;
   #ids: readonly Buffer[];
   /** Ids whose permits the next attempt gives back. */
   #old: readonly Buffer[] = [];
   #sent: SendRecord | undefined;
-  #suspicion: Alarm | undefined;
   heldUntil = Infinity;
 
   /**
@@ -183,6 +182,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
     this.#leaseMs = leaseMs;
     this.what = object.doing('acquire permits of');
     this.key = object.keys.name;
+    this.name = object.name;
   }
 
   async send(sendRecord: SendRecord): Promise<AcquireReply> {
@@ -233,12 +233,12 @@ class PermitIds implements Target<string[]>, HeldPermits {
   }
 
   join(callSite: string | undefined): Wait<string[]> {
-    this.#suspicion = watchPermitWait(this.#object);
+    this.#object.context.permitWaits.begin(this);
     return this.#object.join<string[]>(callSite, this.#ids.length);
   }
 
   left(): void {
-    this.#suspicion?.off();
+    this.#object.context.permitWaits.end(this);
   }
 
   undo(why: Why, taken: boolean): void {

@@ -1,10 +1,12 @@
+import type { CommandExecutor } from '../connection/pending/CommandExecutor';
+import type { PermitWait } from '../kinds/ClientContext';
 import { SEMAPHORE } from '../kinds/semaphore';
 import { PERMIT } from '../kinds/permit';
-import type { ClientContext } from '../kinds/ClientContext';
 import type { PermitKeys } from '../kinds/Kind';
 import { PUBLISH_COMMAND } from '../scripts/Script';
-import { Alarm } from '../util/Alarm';
-import { warnOtherPermits, warnUnsetSemaphore } from '../util/warnings';
+import { groupBy } from '../util/collections';
+import { warnUnsetSemaphore } from '../util/warnings';
+import { LongWaits } from '../waiters/LongWaits';
 import type { RedisObject } from './RedisObject';
 
 const PUBLISH = { publish: PUBLISH_COMMAND } as const;
@@ -30,7 +32,7 @@ export async function setAlways(object: RedisObject<PermitKeys>, permits: number
   const there = await totalOf(object);
   if (there === permits) return;
   await object.send(PERMIT.setPermits, { total: permits, ...PUBLISH }, 'set permits of');
-  once(object.context, 'changed', () => warnOtherPermits(object.name, there, permits, 'changed'));
+  object.context.warnChangedPermits(object.name, there, permits);
 }
 
 function totalOf(object: RedisObject<PermitKeys>): Promise<number> {
@@ -39,53 +41,32 @@ function totalOf(object: RedisObject<PermitKeys>): Promise<number> {
 
 /** Warns, once per client, where there are other permits than the caller has wanted to set. Never rejects. */
 async function compare(
-  object: RedisObject,
+  { context, name }: RedisObject,
   permits: number,
   read: () => Promise<number>,
-  isTotal = false,
+  withIds = false,
 ): Promise<void> {
-  if (wasSaid(object.context, 'kept')) return;
   const there = await read().catch(() => permits);
-  if (there > permits || (isTotal && there !== permits)) {
-    once(object.context, 'kept', () => warnOtherPermits(object.name, there, permits, isTotal ? 'keptIds' : 'kept'));
-  }
+  if (there > permits || (withIds && there !== permits)) context.warnKeptPermits(name, there, permits, withIds);
 }
-
-/** What each client has been warned of. */
-const said = new WeakMap<ClientContext, Set<string>>();
-
-function wasSaid(context: ClientContext, warning: string): boolean {
-  return said.get(context)?.has(warning) === true;
-}
-
-function once(context: ClientContext, warning: string, warn: () => void): void {
-  if (wasSaid(context, warning)) return;
-  said.set(context, new Set(said.get(context)).add(warning));
-  warn();
-}
-
-/** A call that has waited this long (ms) for permits is checked: nobody may ever have set them. */
-const SUSPICIOUS_MS = 5_000;
 
 /**
- * A call begins to wait for permits. Warns, once per client, if it has waited for 5 s and the semaphore is not there:
- * it may wait for ever, and nothing else would report it.
- *
- * @returns to be set off when the call waits no longer; its timer is unref'd
+ * The calls of a client that wait for permits. One is warned of that has waited for 5 s while its semaphore is not
+ * there: nobody has set its permits.
  */
-export function watchPermitWait(object: RedisObject): Alarm | undefined {
-  if (wasSaid(object.context, 'unset')) return undefined;
-  const alarm = new Alarm(() => void warnIfUnset(object));
-  alarm.set(performance.now() + SUSPICIOUS_MS);
-  return alarm;
-}
-
-async function warnIfUnset({ context, keys, name }: RedisObject): Promise<void> {
-  if (wasSaid(context, 'unset')) return;
-  try {
-    const there = Number(await context.executor.call('exists', [keys.name], { what: 'check semaphore', name }));
-    if (there === 0) once(context, 'unset', () => warnUnsetSemaphore(name));
-  } catch {
-    // The calls that wait get the errors.
-  }
+export function permitWaits(executor: Pick<CommandExecutor, 'call'>): LongWaits<PermitWait> {
+  const isThere = async (key: string, name: string): Promise<boolean> =>
+    Number(await executor.call('exists', [key], { what: 'check semaphore', name })) > 0;
+  return new LongWaits(
+    (due, waits) => {
+      for (const [key, ofOne] of groupBy(due, (wait) => wait.key)) {
+        isThere(key, ofOne[0]!.name).then(
+          (there) => ofOne.forEach((wait) => (there ? waits.end(wait) : waits.found(wait))),
+          // The calls that wait get the errors.
+          () => undefined,
+        );
+      }
+    },
+    ({ name }) => warnUnsetSemaphore(name),
+  );
 }

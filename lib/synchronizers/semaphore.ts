@@ -10,8 +10,7 @@ import { mayHaveRun, type Why } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import { checkChange, checkCount, readPermits, readSignal } from './callArguments';
 import { checkWork, type HeldPermits, holdPermits, readHoldRequest, runHeld } from './PermitHold';
-import { setFirst, watchPermitWait } from './permitNumber';
-import type { Alarm } from '../util/Alarm';
+import { setFirst } from './permitNumber';
 import { FirstUse, named, type RedisObject } from './RedisObject';
 import { SEMAPHORE } from '../kinds/semaphore';
 
@@ -105,11 +104,11 @@ class PermitCount implements Target<true>, HeldPermits {
   readonly heldUntil = Infinity;
   readonly what: string;
   readonly key: string;
+  readonly name: string;
   repeatable = false;
   readonly #object: RedisObject;
   readonly #permits: number;
   #wait: Waiter<true> | undefined;
-  #suspicion: Alarm | undefined;
 
   /** @param permits - how many, at least 1 */
   constructor(object: RedisObject, permits: number) {
@@ -117,6 +116,7 @@ class PermitCount implements Target<true>, HeldPermits {
     this.#permits = permits;
     this.what = object.doing('acquire permits of');
     this.key = object.keys.name;
+    this.name = object.name;
   }
 
   async send(sendRecord: SendRecord): Promise<AcquireReply> {
@@ -143,13 +143,13 @@ class PermitCount implements Target<true>, HeldPermits {
   }
 
   join(callSite: string | undefined): Wait<true> {
-    this.#suspicion = watchPermitWait(this.#object);
+    this.#object.context.permitWaits.begin(this);
     this.#wait = this.#object.join<true>(callSite, this.#permits);
     return this.#wait;
   }
 
   left(): void {
-    this.#suspicion?.off();
+    this.#object.context.permitWaits.end(this);
   }
 
   undo(_why: Why, _taken: boolean, pending?: Promise<Attempt<true>>): void {

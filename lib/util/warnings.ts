@@ -75,21 +75,23 @@ export function warnUnsetSemaphore(name: string): void {
 }
 
 /**
- * Warns that a semaphore has another number of permits than the program says.
- * @param there - how many there were: `kept`: available ones, the others in all
- * @param outcome - what became of that number; `keptIds`: the permits have ids, so it can be changed
+ * Warns that a semaphore keeps another number of permits than the program says.
+ * @param there - how many there are, with ids in all, else available
+ * @param withIds - whether the permits have ids, so that their number can be changed
  */
-export function warnOtherPermits(
-  name: string,
-  there: number,
-  wanted: number,
-  outcome: 'kept' | 'keptIds' | 'changed',
-): void {
-  const change = outcome === 'kept' ? 'addPermits' : 'setPermits';
-  const text =
-    outcome === 'changed'
-      ? `Semaphore '${name}' had ${there} permits, not ${wanted}: changed. The program that starts last decides.`
-      : `Semaphore '${name}' has ${there} permits${outcome === 'kept' ? ' available' : ''}, not ${wanted}: ` +
-        `trySetPermits() leaves it as it is. Change it with ${change}().`;
-  process.emitWarning(text, { code: 'IOREDISSON_OTHER_PERMITS' });
+export function warnKeptPermits(name: string, there: number, wanted: number, withIds: boolean): void {
+  const [of, change] = withIds ? ['', 'setPermits'] : [' available', 'addPermits'];
+  process.emitWarning(
+    `Semaphore '${name}' has ${there} permits${of}, not ${wanted}: trySetPermits() leaves it as it is. ` +
+      `Change it with ${change}().`,
+    { code: 'IOREDISSON_OTHER_PERMITS' },
+  );
+}
+
+/** Warns that a semaphore had another number of permits in all than the program says, which has been changed. */
+export function warnChangedPermits(name: string, there: number, wanted: number): void {
+  process.emitWarning(
+    `Semaphore '${name}' had ${there} permits, not ${wanted}: changed. The program that starts last decides.`,
+    { code: 'IOREDISSON_OTHER_PERMITS' },
+  );
 }

@@ -34,8 +34,6 @@ export class Checker {
   /** Marks of those who were told that they had lost the lock: whoever finds one may overwrite it. */
   readonly #dead = new Set<string>();
   readonly #tokens = new Map<string, bigint>();
-  /** Semaphores that the test has deleted. */
-  readonly #deleted = new Set<string>();
   readonly #violations: string[] = [];
   #visits = 0;
   #losses = 0;
@@ -58,14 +56,6 @@ export class Checker {
   /** Notes something that must not be. */
   violation(what: string): void {
     this.#violations.push(what);
-  }
-
-  /**
-   * The test deletes a semaphore for which nobody waits any more. A client may just be looking whether it is there, for
-   * a call that has waited for 5 s and has ended meanwhile, and then warns.
-   */
-  deletes(name: string): void {
-    this.#deleted.add(name);
   }
 
   /**
@@ -198,8 +188,6 @@ export class Checker {
   readonly #warned = (warning: Error & { readonly code?: string }): void => {
     // A branch that waits for 5 s is told so; in an outage that is the truth.
     if (warning.code === 'IOREDISSON_SELF_WAIT') return;
-    const [, semaphore] = /semaphore '([^']+)'/.exec(warning.message) ?? [];
-    if (warning.code === 'IOREDISSON_NO_PERMITS_SET' && this.#deleted.has(semaphore ?? '')) return;
     this.violation(`warning: ${warning.name} ${warning.message}`);
   };
 

@@ -65,7 +65,6 @@ export async function permitsOf(direct: Redis, name: string, checker: Checker): 
       while ((await direct.get(name)) !== String(PERMITS) && monotonicNow() < endsAt) await sleep(20);
       const left = await direct.get(name);
       if (left !== String(PERMITS)) checker.violation(`${name}: ${String(left)} permits left of ${PERMITS}`);
-      checker.deletes(name);
       await direct.del(name);
     },
   };

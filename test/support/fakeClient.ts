@@ -11,12 +11,13 @@ import type { LockContext } from '../../lib/locks/core/LockContext';
 import { LockEngine } from '../../lib/locks/core/LockEngine';
 import { HandleThread } from '../../lib/thread/threadScope';
 import { ObjectListeners } from '../../lib/listeners/ObjectListeners';
+import { LongWaits } from '../../lib/waiters/LongWaits';
 import { Subscriptions } from '../../lib/waiters/Subscriptions';
 import { OwnershipTable, type LockLost } from '../../lib/watchdog/OwnershipTable';
 import { Watchdog } from '../../lib/watchdog/Watchdog';
 import { Closing } from '../../lib/acquire/acquireWithin';
 import { Rollback } from '../../lib/acquire/Rollback';
-import { SelfWaits } from '../../lib/locks/core/SelfWaits';
+import { selfWaits } from '../../lib/locks/core/selfWaits';
 import { FakeRedis } from './fakeRedis';
 import { FakeExecutor, FakeSubscriber } from './fakes';
 
@@ -92,10 +93,16 @@ export class FakeClient {
       objectListeners: new ObjectListeners({ database: 0, open: () => this.subscriber }, this.executor, full),
       closing: this.closing,
       introspection: undefined,
-      selfWaits: new SelfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
+      selfWaits: selfWaits(this.ownerships, (name) => this.selfWaits.push(name)),
       undoneAttach: new Map(),
       warnReentry: (name) => this.reentries.push(name),
       warnUnheard: () => undefined,
+      permitWaits: new LongWaits(
+        () => undefined,
+        () => undefined,
+      ),
+      warnKeptPermits: () => undefined,
+      warnChangedPermits: () => undefined,
       warnAbandoned: () => undefined,
     };
     this.kind = values === undefined ? clientKind(LOCK, this.context) : this.groupOf(...values);

@@ -9,7 +9,7 @@ import type { Waiter } from '../../waiters/Waiter';
 import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
 import type { Heir, LockKind, AttemptRequest } from '../../kinds/Kind';
 import type { LockContext } from './LockContext';
-import type { SelfWait } from './SelfWaits';
+import type { SelfWait } from './selfWaits';
 
 /** One request of a thread to acquire a lock. */
 export interface AcquireRequest {
@@ -171,9 +171,9 @@ export class LockTarget implements Target<Acquired>, Heir {
   join(): Wait<Acquired> {
     const { kind, around, ownership } = this;
     const { name, rawName, waitKey, owner } = ownership;
-    if (around !== undefined) {
-      const { since } = this.#call;
-      this.selfWait ??= this.#context.selfWaits.begin(name, rawName, around, since, kind.values && ownership);
+    if (around !== undefined && this.selfWait === undefined) {
+      this.selfWait = { name, rawName, around, own: kind.values && ownership };
+      this.#context.selfWaits.begin(this.selfWait, this.#call.since);
     }
     if (kind.newWait !== undefined) return kind.newWait(this);
     const channel = kind.channelOf(rawName, owner);

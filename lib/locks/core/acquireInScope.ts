@@ -72,12 +72,13 @@ class SectionAcquisition implements Acquirable<Begun> {
   async run(): Promise<AcquireResult> {
     const { context, name, rawName } = this.#lock;
     const { call, waitMs, signal } = this.#request;
-    const wait = context.selfWaits.begin(name, rawName, call.around!, call.since);
+    const wait = { name, rawName, around: call.around! };
+    context.selfWaits.begin(wait, call.since);
     let begun: Begun | undefined;
     try {
       begun = await acquireWithin(this, waitLimit(waitMs, signal));
     } finally {
-      if (wait !== undefined) context.selfWaits.end(wait);
+      context.selfWaits.end(wait);
       this.#waiter?.leave();
     }
     return begun === undefined ? NOT_ACQUIRED : begun.taking;
