@@ -81,17 +81,17 @@ export function warnUnsetSemaphore(name: string): void {
  */
 export function warnKeptPermits(name: string, there: number, wanted: number, withIds: boolean): void {
   const [of, change] = withIds ? ['', 'setPermits'] : [' available', 'addPermits'];
-  process.emitWarning(
+  otherPermits(
     `Semaphore '${name}' has ${there} permits${of}, not ${wanted}: trySetPermits() leaves it as it is. ` +
       `Change it with ${change}().`,
-    { code: 'IOREDISSON_OTHER_PERMITS' },
   );
 }
 
 /** Warns that a semaphore had another number of permits in all than the program says, which has been changed. */
 export function warnChangedPermits(name: string, there: number, wanted: number): void {
-  process.emitWarning(
-    `Semaphore '${name}' had ${there} permits, not ${wanted}: changed. The program that starts last decides.`,
-    { code: 'IOREDISSON_OTHER_PERMITS' },
-  );
+  otherPermits(`Semaphore '${name}' had ${there} permits, not ${wanted}: changed.`);
+}
+
+function otherPermits(text: string): void {
+  process.emitWarning(text, { code: 'IOREDISSON_OTHER_PERMITS' });
 }

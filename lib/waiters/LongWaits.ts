@@ -53,14 +53,15 @@ export class LongWaits<Wait extends object> {
   #checkDue(): void {
     const now = performance.now();
     const due: Wait[] = [];
+    let next = now + SUSPICIOUS_MS;
     for (const [wait, dueAt] of this.#waits) {
-      if (dueAt > now) continue;
-      due.push(wait);
-      this.#waits.set(wait, now + SUSPICIOUS_MS);
+      if (dueAt > now) next = Math.min(next, dueAt);
+      else {
+        due.push(wait);
+        this.#waits.set(wait, now + SUSPICIOUS_MS);
+      }
     }
+    this.#alarm.set(Math.max(next, now + PAUSE_MS));
     if (due.length > 0) this.#check(due, this);
-    let next = Infinity;
-    for (const dueAt of this.#waits.values()) if (dueAt < next) next = dueAt;
-    if (next < Infinity) this.#alarm.set(Math.max(next, now + PAUSE_MS));
   }
 }
