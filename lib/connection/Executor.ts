@@ -16,7 +16,7 @@ import { connectionError, denial, PendingCommand } from './pending/PendingComman
 import type { CommandExecutor, Fresh, RunOptions } from './pending/CommandExecutor';
 import type { Link } from './link/Link';
 import { classify, isGone, replyText } from './link/replyErrors';
-import { KnownScripts, scriptArguments, travelling } from './pending/scriptArguments';
+import { KnownScripts, travelling } from './pending/scriptArguments';
 
 /** First pause before a command is tried again that a server could not serve, in ms; it doubles. */
 const FIRST_PAUSE_MS = 25;
@@ -144,12 +144,9 @@ export class Executor implements CommandExecutor {
     args: Fresh<Readonly<Record<A, ScriptArg>>>,
     options?: RunOptions<R>,
   ): Promise<R> {
-    const isFresh = typeof args === 'function';
-    const flat = isFresh ? [] : scriptArguments(script, keys, args, options);
     const key = keys[script.realKeys[0]!] ?? options?.moreKeys?.[0];
     return new Promise<R>((resolve, reject) => {
-      const pending = new PendingCommand('evalsha', flat, key, script, options, resolve as never, reject);
-      if (isFresh) pending.compose = () => scriptArguments(script, keys, args, options);
+      const pending = new PendingCommand('evalsha', args, key, script, keys, options, resolve as never, reject);
       if (pending.cleanup) this.#resume(pending);
       else this.#start(pending);
     });
@@ -158,7 +155,7 @@ export class Executor implements CommandExecutor {
   call(command: string, args: readonly (string | number | Buffer)[], options?: RunOptions): Promise<unknown> {
     const key = options?.routeBy ?? String(args[0]);
     return new Promise((resolve, reject) => {
-      this.#start(new PendingCommand(command, [...args], key, undefined, options, resolve, reject));
+      this.#start(new PendingCommand(command, args, key, undefined, undefined, options, resolve, reject));
     });
   }
 
@@ -227,7 +224,6 @@ export class Executor implements CommandExecutor {
       this.#listening = true;
       this.#silence.set(now + this.#silentMs);
     }
-    if (pending.compose !== undefined) pending.refresh();
     if (pending.commandName === 'evalsha') {
       const server = this.#link.serverOf?.(pending.key) ?? '';
       const known = this.#scripts.learn(pending.args[0] as string, server, this.#connectionNumber);
@@ -236,7 +232,7 @@ export class Executor implements CommandExecutor {
     }
     const args = travelling(pending, this.#link.publishCommand);
     const alone = this.#written.size === 1;
-    this.#link.send(pending.commandName, args, pending.key, pending.replicaAck, alone).then(
+    this.#link.send(pending.commandName, args, pending.key, pending.synced ? pending : undefined, alone).then(
       (reply) => this.#answered(pending, reply),
       (error: Error) => this.#failed(pending, writing, error),
     );
@@ -247,8 +243,12 @@ export class Executor implements CommandExecutor {
     this.#leave(pending);
     this.onReply?.();
     if (this.#silent) this.#listen(true);
-    const doubt = pending.answer(this.#heard(pending, reply), this.#settings.checkLockSyncedSlaves);
-    this.#settled(pending);
+    // The mark that no waiter was notified becomes a warning of the client.
+    const unheard = Array.isArray(reply) && reply[0] === UNHEARD_MARK;
+    if (unheard) this.onUnheard?.(pending.what);
+    const answer: unknown = unheard ? (reply[1] ?? null) : reply;
+    const doubt = pending.answer(answer, this.#settings.checkLockSyncedSlaves);
+    if (this.#awaited.size > 0) this.#settled(pending);
     // All replies on that connection are out of step, as behind a proxy that has lost one.
     if (pending.misread) this.#link.giveUp?.(pending.key);
     if (doubt === undefined) return;
@@ -259,13 +259,6 @@ export class Executor implements CommandExecutor {
   /** A closing client need not wait for this call any longer. */
   #settled(pending: PendingCommand): void {
     if (this.#awaited.delete(pending) && this.#awaited.size === 0) this.#allSettled.resolve();
-  }
-
-  /** The answer without the mark that no waiter was notified, which becomes a warning of the client. */
-  #heard(pending: PendingCommand, reply: unknown): unknown {
-    if (!Array.isArray(reply) || reply[0] !== UNHEARD_MARK) return reply;
-    this.onUnheard?.(pending.what);
-    return reply[1] ?? null;
   }
 
   /** From any state: the answer may belong to an earlier send, while the call waits or pauses before the next one. */

@@ -38,10 +38,10 @@ export class WriteBatch {
   write(data: string | Buffer): boolean {
     const isAlone = this.alone && this.#commands === 0 && !this.#keepsAll;
     if (isAlone || typeof data !== 'string') {
-      this.flush();
+      if (!isAlone) this.flush();
       this.alone = false;
       this.#text = data;
-      this.#send();
+      runOutside(this.#write);
       return true;
     }
     this.#text = (this.#text as string) + data;
@@ -60,17 +60,10 @@ export class WriteBatch {
   flush(): void {
     if (this.#commands === 0) return;
     this.#commands = 0;
-    this.#send();
-  }
-
-  /**
-   * Outside any context: the socket would keep the caller's, for example when this write breaks it and it is opened
-   * anew.
-   */
-  #send(): void {
     runOutside(this.#write);
   }
 
+  /** Runs outside any context: the socket would keep the caller's, for example when this write breaks it. */
   readonly #write = (): void => {
     const data = this.#text;
     this.#text = '';

@@ -20,20 +20,16 @@ export interface Queued {
  * removed item keeps no neighbour either.
  */
 export class DeadlineQueue<T extends Queued> {
+  /** The number of items. Written by this class only. */
+  size = 0;
   readonly #expired: (item: T) => void;
   #oldest: Queued | undefined;
   #newest: Queued | undefined;
-  #size = 0;
-  readonly #alarm = new Alarm(() => this.#due(), { judges: () => this.#size > 0 });
+  readonly #alarm = new Alarm(() => this.#due(), { judges: () => this.size > 0 });
 
   /** @param expired - called with each item whose deadline has passed, after its removal */
   constructor(expired: (item: T) => void) {
     this.#expired = expired;
-  }
-
-  /** The number of items. */
-  get size(): number {
-    return this.#size;
   }
 
   /** The item that was added first, of those that are left. */
@@ -57,7 +53,7 @@ export class DeadlineQueue<T extends Queued> {
     if (this.#newest === undefined) this.#oldest = item;
     else this.#newest.newer = item;
     this.#newest = item;
-    this.#size++;
+    this.size++;
     if (this.#alarm.at === Infinity) this.#alarm.set(deadline);
   }
 
@@ -70,7 +66,7 @@ export class DeadlineQueue<T extends Queued> {
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
-    this.#size--;
+    this.size--;
   }
 
   /** Removes everything. */

@@ -5,20 +5,29 @@ import { callerContext, type Context, OUTSIDE } from '../../util/outside';
 import { driverError, remedy } from '../link/driverError';
 import type { Link, ReplicaAck } from '../link/Link';
 import { classify, isReply } from '../link/replyErrors';
-import type { RunOptions, SendRecord } from './CommandExecutor';
+import type { Fresh, RunOptions, SendRecord } from './CommandExecutor';
+import { scriptArguments } from './scriptArguments';
 import type { Queued } from './DeadlineQueue';
 
-/** The parts of a script that a call needs, whatever its result is. */
-type SentScript = Pick<Script<string, string, unknown>, 'name' | 'lua' | 'resend' | 'query' | 'decode'> &
-  Pick<Script<string, string, never>, 'synced'>;
+/** A script as a call needs it, whatever its result is. */
+type SentScript = Omit<Script<string, string, unknown>, 'synced'> & Pick<Script<string, string, never>, 'synced'>;
+
+/** The named arguments of a script, or those of a plain command. */
+type SentArgs = Fresh<NamedArgs> | readonly ScriptArg[];
+type NamedArgs = Readonly<Record<string, ScriptArg>>;
+
+const NO_KEYS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** One command under way, see {@link Executor} for its states. Settles once. */
 export class PendingCommand implements ReplicaAck {
   commandName: string;
   /** As they were last written. */
-  args: ScriptArg[];
-  /** Composes {@link args} for each writing. @default they stay as they are */
-  compose: (() => ScriptArg[]) | undefined;
+  args: ScriptArg[] = [];
+  readonly sendRecord: SendRecord | undefined;
+  /** See {@link SendRecord.cleanup}. */
+  readonly cleanup: boolean;
+  /** Whether the link is to ask the replicas, if there are any, and to record here how many have it. */
+  readonly synced: boolean;
   readonly key: string | undefined;
   readonly resend: Resend;
   /**
@@ -52,6 +61,8 @@ export class PendingCommand implements ReplicaAck {
   /** Whether the answer was one that its script cannot give. */
   misread = false;
   readonly #script: SentScript | undefined;
+  readonly #keys: Readonly<Record<string, string>>;
+  readonly #args: SentArgs;
   readonly #options: RunOptions | undefined;
   readonly #resolve: (value: unknown) => void;
   readonly #reject: (error: Error) => void;
@@ -63,34 +74,34 @@ export class PendingCommand implements ReplicaAck {
 
   constructor(
     command: string,
-    args: ScriptArg[],
+    args: SentArgs,
     key: string | undefined,
     script: SentScript | undefined,
+    keys: Readonly<Record<string, string>> = NO_KEYS,
     options: RunOptions | undefined,
     resolve: (value: unknown) => void,
     reject: (error: Error) => void,
   ) {
     this.commandName = command;
-    this.args = args;
     this.key = key;
     this.resend = script === undefined ? 'always' : script.resend;
     this.query = script === undefined || script.query;
+    this.synced = script !== undefined && script.synced !== false;
     this.limitMs = options?.timeout;
+    this.sendRecord = options?.sendRecord;
+    this.cleanup = options?.sendRecord?.cleanup === true;
     this.#script = script;
+    this.#keys = keys;
+    this.#args = args;
     this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.context = options?.sendRecord?.cleanup === true ? OUTSIDE : callerContext();
+    this.context = this.cleanup ? OUTSIDE : callerContext();
   }
 
   /** Whether its caller does not wait any more. */
   get cancelled(): boolean {
     return this.sendRecord?.cancelled === true;
-  }
-
-  /** See {@link SendRecord.cleanup}. */
-  get cleanup(): boolean {
-    return this.sendRecord?.cleanup === true;
   }
 
   /** Whether its answer is wanted even after its caller got an error. */
@@ -104,18 +115,9 @@ export class PendingCommand implements ReplicaAck {
     return changes && !this.cancelled && !this.cleanup && this.sendRecord?.acquirer === undefined;
   }
 
-  get sendRecord(): SendRecord | undefined {
-    return this.#options?.sendRecord;
-  }
-
   /** The object's name as the user gave it. */
   get name(): string | undefined {
     return this.#options?.name;
-  }
-
-  /** Where the link records how many replicas have it, if that matters. */
-  get replicaAck(): ReplicaAck | undefined {
-    return this.#script === undefined || this.#script.synced === false ? undefined : this;
   }
 
   /** The operation, for errors. */
@@ -135,14 +137,9 @@ export class PendingCommand implements ReplicaAck {
     return true;
   }
 
-  /** It is about to be written: its arguments become what is true now. */
-  refresh(): void {
-    this.args = this.compose!();
-    if (this.commandName === 'eval') this.args[0] = this.#script!.lua;
-  }
-
   /**
-   * It is about to be written, at `now` (monotonic), to the connection `connectionNumber`.
+   * It is about to be written, at `now` (monotonic), to the connection `connectionNumber`. Its arguments become what
+   * is true now.
    * @returns the number of this write
    */
   beginWriting(now: number, connectionNumber: number): number {
@@ -159,6 +156,10 @@ export class PendingCommand implements ReplicaAck {
       sendRecord.connectionNumber = connectionNumber;
       sendRecord.sentAt ??= now;
     }
+    const script = this.#script;
+    if (script === undefined) this.args = [...(this.#args as readonly ScriptArg[])];
+    else this.args = scriptArguments(script, this.#keys, this.#args as Fresh<NamedArgs>, this.#options);
+    if (this.commandName === 'eval') this.args[0] = script!.lua;
     return ++this.writings;
   }
 

@@ -1,5 +1,4 @@
 import { PUBLISH_COMMAND, type Script, type ScriptArg } from '../../scripts/Script';
-import type { PendingCommand } from './PendingCommand';
 import type { Fresh, RunOptions } from './CommandExecutor';
 
 /**
@@ -26,13 +25,19 @@ export function scriptArguments<K extends string, A extends string, R>(
   return flat;
 }
 
+/** The arguments of a command, and how often it was written. */
+interface Written {
+  readonly args: readonly ScriptArg[];
+  readonly sends: number;
+}
+
 /** The arguments as they are sent, with the placeholders replaced; a copy where there are any. */
-export function travelling(pending: PendingCommand, publishCommand: string): (string | number | Buffer)[] {
+export function travelling(pending: Written, publishCommand: string): (string | number | Buffer)[] {
   const { args } = pending;
-  let filled = args;
+  let filled = args as ScriptArg[];
   for (let i = 0; i < args.length; i++) {
     if (typeof args[i] !== 'symbol') continue;
-    if (filled === args) filled = args.slice();
+    if (filled === args) filled = [...args];
     if (args[i] === PUBLISH_COMMAND) filled[i] = publishCommand;
     else filled[i] = pending.sends > 1 ? '1' : '0';
   }
