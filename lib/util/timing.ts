@@ -113,16 +113,8 @@ export interface Due {
  */
 export class DeadlineHeap<T extends Due> {
   readonly #all: T[] = [];
-
-  /** The number of items. */
-  get size(): number {
-    return this.#all.length;
-  }
-
   /** All items, in no order. */
-  get all(): readonly T[] {
-    return this.#all;
-  }
+  readonly all: readonly T[] = this.#all;
 
   /** The item with the earliest deadline. */
   get first(): T | undefined {
@@ -131,8 +123,9 @@ export class DeadlineHeap<T extends Due> {
 
   /** Adds an item, or moves one whose deadline has changed. */
   place(one: T): void {
-    if (one.heapIndex < 0) one.heapIndex = this.#all.push(one) - 1;
-    this.#sink(this.#rise(one.heapIndex));
+    // A new one comes last, with nothing below it.
+    if (one.heapIndex < 0) this.#rise((one.heapIndex = this.#all.push(one) - 1));
+    else this.#sink(this.#rise(one.heapIndex));
   }
 
   /** Removes an item, if it is in the heap. */

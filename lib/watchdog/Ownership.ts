@@ -5,7 +5,7 @@ import { isAround, type Origin, type Scope } from '../thread/threadScope';
 import type { Due } from '../util/timing';
 import { Lane, type OwnerCommand as CommandOf, type Remainder } from './Lane';
 
-const NO_HOLDS: readonly Hold[] = Object.freeze([]);
+export const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NOTHING: Remainder = Object.freeze({ left: 0, remainingMs: 0 });
 
 /** The key of an ownership in the table: the lock's key and the owner. */
@@ -106,7 +106,7 @@ export class Ownership implements Charge, Due {
   owned: OwnedValues | undefined;
   /** For a group lock in the table: the other ownerships of its owner that share a value with it. */
   overlapping: readonly Ownership[] | undefined;
-  /** Its holds, in the order in which they were acquired. */
+  /** Its holds, in the order in which they were acquired. The table alone changes them. */
   holds: readonly Hold[] = NO_HOLDS;
   /**
    * Monotonic time until which Redis certainly keeps the lock, counted from before the last confirmed command was sent.
@@ -155,21 +155,14 @@ export class Ownership implements Charge, Due {
     return this.holds.some(isLost) ? this.holds.filter((hold) => !isLost(hold)) : this.holds;
   }
 
-  /** Adds a hold. Copies, because a push to an empty array would reserve room for 17 elements. */
-  add(hold: Hold): void {
-    this.holds = this.holds.length === 0 ? [hold] : [...this.holds, hold];
-  }
-
-  /** Removes these holds, all of which it has. */
-  remove(gone: readonly Hold[]): void {
-    this.holds = gone.length === this.holds.length ? NO_HOLDS : this.holds.filter((hold) => !gone.includes(hold));
-  }
-
   /**
    * The longest `watchdogMs` of its holds without a lease, in ms; 0 if all have one, or while Redis does not know it.
    */
   get watchdogMs(): number {
-    return this.lane.relay === undefined ? longest(this.holds, watchdogMsOf) : 0;
+    let most = 0;
+    if (this.lane.relay !== undefined) return most;
+    for (const { leaseMs, watchdogMs } of this.holds) if (leaseMs === -1 && watchdogMs > most) most = watchdogMs;
+    return most;
   }
 
   /**
@@ -231,7 +224,6 @@ function longest(holds: readonly Hold[], of: (hold: Hold) => number): number {
 }
 
 const isLost = ({ lost }: Hold): boolean => lost !== undefined;
-const watchdogMsOf = ({ leaseMs, watchdogMs }: Hold): number => (leaseMs === -1 ? watchdogMs : 0);
 const maxStallMsOf = ({ leaseMs, maxStallMs = 0 }: Hold): number => (leaseMs === -1 ? maxStallMs : 0);
 
 /**

@@ -14,6 +14,7 @@ import {
   confirmedUntil,
   type GroupValues,
   type Hold,
+  NO_HOLDS,
   type OwnerCommand,
   type Ownership,
   type OwnershipIdentity,
@@ -111,8 +112,13 @@ export class OwnershipTable {
     return other?.live.length === 0 ? undefined : other;
   }
 
-  /** Adds an ownership; there must be none with its key. The caller then adds a hold to it or calls {@link tidy}. */
+  /**
+   * The ownership with the key of this one, which is added if there is none. The caller then adds a hold to it or calls
+   * {@link tidy}.
+   */
   open(ownership: Ownership): Ownership {
+    const there = this.#ownerships.get(ownership.key);
+    if (there !== undefined) return there;
     this.#ownerships.set(ownership.key, ownership);
     if (ownership.values !== undefined) {
       const key = ownershipKey(ownership.rawName, ownership.owner);
@@ -143,7 +149,9 @@ export class OwnershipTable {
    * @param deadline - monotonic time until which Redis keeps the lock at least
    */
   add(ownership: Ownership, hold: Hold, deadline: number): void {
-    ownership.add(hold);
+    const { holds } = ownership;
+    // A copy: a push to an empty array would reserve room for 17 elements.
+    ownership.holds = holds.length === 0 ? [hold] : [...holds, hold];
     const until = Math.min(deadline, ownership.lane.relay?.deadline ?? Infinity);
     if (until > ownership.deadline) ownership.deadline = until;
     // Redis answered while the client was being closed.
@@ -173,7 +181,8 @@ export class OwnershipTable {
       // send, so that the server works meanwhile.
       if (hold !== undefined) this.update(ownership);
       reply = await sent;
-      ran = hasRun(reply, record);
+      // If it was sent twice, the first run may have done what it was to do.
+      ran = record.sends > 1 || typeof reply === 'boolean' || reply.kind !== 'notHeld';
       if (record.unconfirmed === true) undo?.('unconfirmed', record);
     } catch (error) {
       ran = mayHaveRun(error);
@@ -210,7 +219,7 @@ export class OwnershipTable {
     ownership.deadline = 0;
     ownership.lane.recheck();
     this.watcher?.ended(ownership);
-    this.#shortenOthers(ownership);
+    if (ownership.overlapping !== undefined) this.#shortenOthers(ownership.overlapping);
     this.tidy(ownership);
   }
 
@@ -315,7 +324,7 @@ export class OwnershipTable {
   /** An acquisition has ended. @param failed - the section for which it was made, if it did not acquire the lock */
   ended(ownership: Ownership, failed: object | undefined): void {
     ownership.lane.unclaim();
-    this.tidy(ownership);
+    if (ownership.holds.length === 0) this.tidy(ownership);
     this.#sectionQueues?.free(ownership);
     if (failed !== undefined) this.#sectionQueues?.free(failed);
   }
@@ -370,8 +379,9 @@ export class OwnershipTable {
 
   /** These holds are no longer part of their ownership. Those that were released before are not either. */
   #part(ownership: Ownership, holds: readonly Hold[]): void {
-    const gone = holds === ownership.holds ? holds : ownership.holds.filter((hold) => holds.includes(hold));
-    ownership.remove(gone);
+    const all = ownership.holds;
+    const gone = holds === all ? holds : all.filter((hold) => holds.includes(hold));
+    ownership.holds = gone.length === all.length ? NO_HOLDS : all.filter((hold) => !gone.includes(hold));
     for (const hold of gone) {
       const { origin, scope, given } = hold;
       if (origin === 'section') this.#freeSection(hold);
@@ -387,17 +397,17 @@ export class OwnershipTable {
   /** Limits the deadline to the longest of the holds. */
   #shorten(ownership: Ownership): void {
     ownership.deadline = Math.min(ownership.deadline, ownership.keptUntil(performance.now()));
-    this.#shortenOthers(ownership);
+    if (ownership.overlapping !== undefined) this.#shortenOthers(ownership.overlapping);
   }
 
   /** The values of an ownership may be kept for a shorter time, which also those count on that share some of them. */
-  #shortenOthers({ overlapping }: Ownership): void {
-    overlapping?.forEach((other) => {
+  #shortenOthers(overlapping: readonly Ownership[]): void {
+    for (const other of overlapping) {
       const until = other.keptUntil(performance.now());
-      if (other.holds.length === 0 || until >= other.deadline) return;
+      if (other.holds.length === 0 || until >= other.deadline) continue;
       other.deadline = until;
       this.watcher?.changed(other);
-    });
+    }
   }
 
   /**
@@ -416,11 +426,6 @@ export class OwnershipTable {
       this.#listeners.tell({ name, threadId, cause });
     });
   }
-}
-
-/** Whether a command that was answered so did what it was to do; if it was sent twice, the first run may have. */
-function hasRun(reply: ReleaseReply | boolean, { sends }: SendRecord): boolean {
-  return sends > 1 || typeof reply === 'boolean' || reply.kind !== 'notHeld';
 }
 
 /** The signal of a hold. Made when it is first read: most holds are short, and their signal is not used. */

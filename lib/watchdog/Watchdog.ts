@@ -71,11 +71,11 @@ export class Watchdog {
     this.#renewals = new Renewals({
       batchSize,
       all: () => this.#deadlines.all,
-      wanted: (one) => !this.#renewedElsewhere(one) && this.giveUpUsed(one),
-      send: (batch, watchdogMs) => this.#renewBatch(batch, watchdogMs),
-      rearm: () => this.#rearm(),
+      wanted: (one) => (this.thread === undefined || !this.#renewedElsewhere(one)) && this.giveUpUsed(one),
+      send: this.#renew,
+      rearm: this.#rearm,
     });
-    table.watcher = { changed: (ownership) => this.#changed(ownership), ended: (ownership) => this.#ended(ownership) };
+    table.watcher = this;
   }
 
   /**
@@ -141,7 +141,8 @@ export class Watchdog {
     this.#renewals.failed(ownerships, failure, 0);
   }
 
-  #changed(ownership: Ownership): void {
+  /** See `OwnershipTable.watcher`. */
+  changed(ownership: Ownership): void {
     this.thread?.changed(ownership);
     if (ownership.heapIndex < 0) this.follower?.began(ownership);
     this.#deadlines.place(ownership);
@@ -149,7 +150,8 @@ export class Watchdog {
     if (dueAt < this.#dueAt) this.#arm(dueAt);
   }
 
-  #ended(ownership: Ownership): void {
+  /** See `OwnershipTable.watcher`. */
+  ended(ownership: Ownership): void {
     this.thread?.ended(ownership);
     this.follower?.ended(ownership);
     this.#deadlines.delete(ownership);
@@ -158,7 +160,13 @@ export class Watchdog {
     ownership.failure = undefined;
     // One that is taken again must not wait for the reply to a renewal from before.
     ownership.renewing = undefined;
-    if (this.#deadlines.size === 0) this.#arm(Infinity);
+    if (this.#deadlines.first === undefined) this.#rest();
+  }
+
+  /** Nothing is due. */
+  #rest(): void {
+    this.#dueAt = Infinity;
+    this.#alarm.off();
   }
 
   /**
@@ -167,7 +175,6 @@ export class Watchdog {
    */
   #arm(dueAt: number): void {
     this.#dueAt = dueAt;
-    if (dueAt === Infinity) return this.#alarm.off();
     if (this.#arming) return;
     this.#arming = true;
     afterCallers(this.#setAlarm);
@@ -188,10 +195,11 @@ export class Watchdog {
     this.#renewals.run(now);
   }
 
-  #rearm(): void {
-    if (this.#deadlines.size === 0) return this.#arm(Infinity);
-    this.#arm(Math.min(this.#checkAt, this.#deadlines.first?.deadline ?? Infinity, this.#renewals.nextAt));
-  }
+  readonly #rearm = (): void => {
+    const { first } = this.#deadlines;
+    if (first === undefined) this.#rest();
+    else this.#arm(Math.min(this.#checkAt, first.deadline, this.#renewals.nextAt));
+  };
 
   /** Marks every ownership whose deadline has passed as lost. */
   #expire(now: number): void {
@@ -208,7 +216,7 @@ export class Watchdog {
 
   /** Whether the watchdog thread renews it, and is not late. */
   #renewedElsewhere({ failure, deadline, maxStallMs, watchdogMs }: Ownership): boolean {
-    if (this.thread === undefined || failure !== undefined || maxStallMs === 0) return false;
+    if (failure !== undefined || maxStallMs === 0) return false;
     return deadline - performance.now() > watchdogMs * OVERDUE_PART;
   }
 
@@ -223,19 +231,19 @@ export class Watchdog {
     return ownership.watchdogMs > 0;
   }
 
-  async #renewBatch(batch: readonly Ownership[], watchdogMs: number): Promise<void> {
+  readonly #renew = async (batch: readonly Ownership[], watchdogMs: number): Promise<void> => {
     const sentAt = performance.now();
     let failure: Error | undefined;
     try {
       await this.#ask(batch, watchdogMs, FOUND_GONE);
-      for (const one of batch) this.thread?.changed(one);
+      if (this.thread !== undefined) for (const one of batch) this.thread.changed(one);
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
       throw failure;
     } finally {
       tellRenewal(this.#clientId, batch.length, sentAt, failure);
     }
-  }
+  };
 
   /**
    * Sends one renewal, or one check, and reports what is lost.
@@ -270,7 +278,7 @@ export class Watchdog {
         losses.push({ ownership, why: `${why} (expired, deleted, or Redis lost it)`, gone });
       } else if (leaseMs > 0) this.#renewed(ownership, sentAt, confirmedUntil(sentAt, leaseMs));
     });
-    this.#table.lose(losses);
+    if (losses.length > 0) this.#table.lose(losses);
   }
 
   #renewed(ownership: Ownership, sentAt: number, deadline: number): void {
@@ -364,16 +372,12 @@ export class Renewals<T extends Charge> {
 
   /** Renews it every third of this time; 0: not any more. @returns monotonic time of its next regular renewal */
   place(charge: T, watchdogMs: number): number {
-    if (charge.renewalMs !== watchdogMs) this.#move(charge, watchdogMs);
-    return this.#schedules.get(watchdogMs)?.nextAt ?? Infinity;
-  }
-
-  #move(charge: T, watchdogMs: number): void {
+    let schedule = this.#schedules.get(watchdogMs);
+    if (charge.renewalMs === watchdogMs) return schedule?.nextAt ?? Infinity;
     const before = this.#schedules.get(charge.renewalMs);
     if (before !== undefined && --before.charges === 0) before.failed.clear();
     charge.renewalMs = watchdogMs;
-    if (watchdogMs === 0) return;
-    let schedule = this.#schedules.get(watchdogMs);
+    if (watchdogMs === 0) return Infinity;
     if (schedule === undefined) {
       schedule = { charges: 0, nextAt: 0, failed: new Set(), retryAt: Infinity };
       this.#schedules.set(watchdogMs, schedule);
@@ -384,6 +388,7 @@ export class Renewals<T extends Charge> {
       schedule.retryAt = Infinity;
     }
     schedule.charges++;
+    return schedule.nextAt;
   }
 
   /** Renews all as soon as possible, and not when it is their time. */

@@ -54,7 +54,7 @@ export class LockEngine {
     const { context, kind } = this;
     const { thread } = request;
     const identity = this.#identify(thread.id);
-    const ownership = context.ownerships.get(identity.key) ?? context.ownerships.open(identity);
+    const ownership = context.ownerships.open(identity);
     if (ownership.lane.mustWait('claim')) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.acquisitionPending(this.name, thread.id);
@@ -220,7 +220,7 @@ export class LockEngine {
   releaseLost(threadId: number, hold: Hold): void {
     const { ownerships } = this.context;
     const identity = this.#identify(threadId);
-    const ownership = ownerships.get(identity.key) ?? ownerships.open(identity);
+    const ownership = ownerships.open(identity);
     wakeWaiters(this.context, this.kind, identity);
     // It stays in the table: values that others of its thread acquire now must not be cut off from it.
     ownership.lane.block();
@@ -290,8 +290,8 @@ export class LockEngine {
    */
   async #releaseUnknown(identity: Ownership): Promise<void> {
     const { context, kind } = this;
-    const { threadId, owner, key } = identity;
-    const ownership = context.ownerships.get(key) ?? context.ownerships.open(identity);
+    const { threadId, owner } = identity;
+    const ownership = context.ownerships.open(identity);
     if (ownership.overlapping?.some(({ holds }) => holds.length > 0) === true) {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.notOwner(context.clientId, threadId, this.name);

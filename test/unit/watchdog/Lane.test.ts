@@ -57,7 +57,7 @@ describe('the order of what one owner does', () => {
   function hold(of: Ownership): Hold {
     const lease = { leaseMs: 1_000, leaseEnd: Infinity, watchdogMs: 1_000, maxRenewals: 0, renewals: 0 };
     const one: Hold = { since: 0, callSite: undefined, ...lease, released: false };
-    of.add(one);
+    of.holds = [...of.holds, one];
     return one;
   }
 
@@ -96,7 +96,7 @@ describe('the order of what one owner does', () => {
     const one = hold(own);
     own.lane.claim(undefined);
     const waiting = (['release', 'lease', 'undo'] as const).map((wanted) => own.lane.turn(wanted)!);
-    own.remove([one]);
+    own.holds = own.holds.filter((hold) => hold !== one);
     own.lane.recheck();
     expect(await Promise.all(waiting.map(isResolved))).to.deep.equal([true, true, false]);
   });
@@ -105,11 +105,11 @@ describe('the order of what one owner does', () => {
     const [first, second] = [hold(own), hold(own)];
     const command = own.lane.begin(newSendRecord(), true);
     expect(command.leaves().left).to.equal(2);
-    own.remove([first]);
+    own.holds = own.holds.filter((hold) => hold !== first);
     expect(command.leaves().left).to.equal(1);
     expect(command.leftNone).to.equal(false);
     own.lane.join(RELAY);
-    own.remove([second]);
+    own.holds = own.holds.filter((hold) => hold !== second);
     expect(command.leaves()).to.deep.equal({ left: 1, remainingMs: 0 });
     expect(command.leftNone).to.equal(false);
     own.lane.leave();

@@ -122,7 +122,7 @@ describe('DeadlineHeap', () => {
         heap.delete(some);
         heap.delete(some);
       }
-      expect(heap.size).to.equal(all.length);
+      expect(heap.all.length).to.equal(all.length);
       expect(heap.first?.deadline).to.equal(Math.min(...all.map(({ deadline }) => deadline)));
     }
   });
