@@ -125,6 +125,97 @@ export const SURVIVOR_MUTATIONS: readonly ListedMutation[] = [
     ),
   },
   {
+    name: 'replies after the lease count on although others have had it in between',
+    ...unit('locks/giveUp', 'are counted in a row'),
+    ...edit('acquire/acquireWithin', '      this.#late = 0;\n', ''),
+  },
+  {
+    name: 'a loss has a cause from before the lock was taken again',
+    ...unit('watchdog/failures', 'gives a loss no cause from before'),
+    ...edit('watchdog/Watchdog', '    ownership.failure = undefined;\n    // One that', '    // One that'),
+  },
+  {
+    name: 'a closed client checks its holds once more',
+    ...unit('watchdog/check', 'once the client is closed'),
+    ...edit(
+      'watchdog/OwnershipTable',
+      'for (const ownership of ownerships) watcher?.ended(ownership);',
+      'void watcher;',
+    ),
+  },
+  {
+    name: 'permits that are lost here, but not in Redis, are not given back',
+    ...unit('synchronizers/permitUndo', 'gives back what Redis still has'),
+    ...edit('synchronizers/PermitHold', "held.giveBack?.('released', undefined);", ''),
+  },
+  {
+    name: 'a late renewal may bring a lost hold back unseen',
+    ...unit('watchdog/OwnershipTable', 'also behind one whose lease goes on'),
+    ...edit('acquire/Rollback', 'now + leaseMs + LATE_MS);\n    if', 'now + leaseMs);\n    if'),
+  },
+  {
+    name: 'a ticket that is taken up twice is not seen on a new connection',
+    ...unit('locks/attach', 'gets the lock at once'),
+    ...edit(
+      'locks/core/LockTarget',
+      'ownership.owner, leaseMs, sendRecord));',
+      'ownership.owner, leaseMs, { ...sendRecord }));',
+    ),
+  },
+  {
+    name: 'the node that ASK names is closed before its first slot comes',
+    ...unit('connection/ClusterView', 'stays connected for a minute'),
+    ...edit('connection/cluster/ClusterView', 'const KEEP_MS = 60_000;', 'const KEEP_MS = 0;'),
+  },
+  {
+    name: 'the node that ASK names stays connected for ever',
+    ...unit('connection/ClusterView', 'stays connected for a minute'),
+    ...edit('connection/cluster/ClusterView', 'const KEEP_MS = 60_000;', 'const KEEP_MS = Infinity;'),
+  },
+  {
+    name: 'nobody renews what a watchdog thread that hangs should renew',
+    ...unit('watchdog/renewalThread', 'renews what a thread that hangs leaves'),
+    ...edit(
+      'watchdog/Watchdog',
+      'return deadline - performance.now() > watchdogMs * OVERDUE_PART;',
+      'return deadline + watchdogMs > 0;',
+    ),
+  },
+  {
+    name: 'a loss is judged before the reports of the watchdog thread are read',
+    ...unit('watchdog/renewalThread', 'reads what the thread has reported'),
+    ...edit('watchdog/Watchdog', '    this.thread?.receive();\n', ''),
+  },
+  {
+    name: 'nothing is renewed at once when the watchdog thread has died',
+    ...unit('watchdog/renewalThread', 'the main thread renews all at once'),
+    ...edit('watchdogThread/WatchdogThread', '    watchdog.renewNow();\n', ''),
+  },
+  {
+    name: 'a watchdog thread that has died still counts as one that renews',
+    ...unit('watchdog/renewalThread', 'the main thread renews all at once'),
+    ...edit('watchdogThread/WatchdogThread', '    watchdog.thread = undefined;\n', ''),
+  },
+  {
+    name: 'a full server refuses a partial release of a fair lock',
+    ...FULL,
+    ...edit('kinds/fair', '  if leaveHolds(name,', "  redis.call('hset', name, owner, left)\n  if leaveHolds(name,"),
+  },
+  {
+    name: 'a shutdown leaves the place in the queue of a fair lock, and the attempt under way',
+    ...onServer('locks/fairWaiters', 'takes back an attempt that is on the wire'),
+    ...edit('connection/Executor', "(this.#state === 'closing' && pending.cleanup)", 'pending.sends > 99'),
+  },
+  {
+    name: 'a shutdown does not wait until its last commands are sent',
+    ...onServer('locks/fairWaiters', 'takes back an attempt that is on the wire'),
+    ...edit(
+      'connection/Executor',
+      "    await this.laterTurn();\n    this.#state = 'closed';",
+      "    this.#state = 'closed';",
+    ),
+  },
+  {
     name: 'a script may be sent again unless it says otherwise',
     by: { file: 'test/structure/resend.test.ts', grep: 'says whose call it is, or writes nothing' },
     ...edit('scripts/Script', "resend: rules.query === true ? 'always' : 'never'", "resend: 'always'"),

@@ -43,6 +43,31 @@ class Node {
   }
 }
 
+describe('a node that ASK names', () => {
+  const TARGET = { host: '127.0.0.1', port: 7001 };
+
+  it('stays connected for a minute without a slot, since its first slot is on the way, and no longer', async () => {
+    const clock = fakeClock();
+    const closed: number[] = [];
+    const view = new ClusterView({
+      seeds: () => Promise.resolve([ADDRESS]),
+      connect: ({ port }) => Object.assign(new Node(), { close: async () => void closed.push(port) }) as never,
+      translate: (address) => address,
+      scanInterval: 1_000,
+      shardedSubscriptionMode: 'OFF',
+    });
+    await clock.tickAsync(1_000);
+    const asked = view.redirect('ASK 1 127.0.0.1:7001', ADDRESS);
+    expect(asked?.address).to.deep.equal(TARGET);
+    await clock.tickAsync(59_000);
+    expect(closed).to.deep.equal([]);
+    await clock.tickAsync(3_000);
+    expect(closed).to.deep.equal([TARGET.port]);
+    await view.close();
+    expect(closed).to.deep.equal([TARGET.port, ADDRESS.port]);
+  });
+});
+
 describe('shardedSubscriptionMode', () => {
   let clock: SinonFakeTimers;
   let node: Node;

@@ -252,6 +252,33 @@ describe('giving up', () => {
     await expectNothingLeft();
   });
 
+  it('replies that come after the lease are counted in a row: one that others have it begins anew', async () => {
+    const LEASE_MS = 500;
+    const { executor } = client;
+    executor.mute();
+    const lock = new Outcome(client.lock().lock(LEASE_MS, undefined, ONE));
+    let seen = 0;
+    /** The next attempt is answered when its lease is over. */
+    const late = async (before?: () => void): Promise<void> => {
+      executor.mute();
+      while (executor.count('lock.acquire') === seen) await clock.tickAsync(10);
+      seen = executor.count('lock.acquire');
+      await clock.tickAsync(LEASE_MS + 100);
+      before?.();
+      executor.resume();
+      await turn();
+    };
+    await late(() => client.redis.seize(NAME, 'other', 200));
+    await clock.tickAsync(100);
+    seen = executor.count('lock.acquire');
+    expect(seen, 'others have it').to.equal(2);
+    for (let i = 0; i < 4; i++) await late();
+    await clock.tickAsync(1_000);
+    expect([lock.error, lock.state]).to.deep.equal([undefined, 'resolved']);
+    await clock.tickAsync(LEASE_MS);
+    await expectNothingLeft();
+  });
+
   it('tries on after a time-out in the loop of a wait without limit, and counts the late command once', async () => {
     client.redis.seize(NAME, 'other', 100);
     const lock = new Outcome(client.lock().lock(-1, undefined, 1));

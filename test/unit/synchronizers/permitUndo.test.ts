@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
-import { CommandTimeoutError, ConnectionError, NoSyncedReplicasError } from '../../../lib/errors';
+import { CommandTimeoutError, ConnectionError, LockLostError, NoSyncedReplicasError } from '../../../lib/errors';
 import { PERMIT } from '../../../lib/kinds/permit';
 import { permitSemaphoreOf } from '../../../lib/synchronizers/permitExpirableSemaphore';
 import { RedisObject } from '../../../lib/synchronizers/RedisObject';
@@ -64,6 +64,18 @@ describe('the undo of permits', () => {
       expect(taken.size).to.equal(0);
       take();
     }
+    await expectNothingLeft();
+  });
+
+  it('gives back what Redis still has when a hold that was lost here is released', async () => {
+    const hold = new Outcome(semaphore.acquireHold({ permits: 2, leaseTime: LEASE_MS }));
+    await turn();
+    const [ownership] = [...client.ownerships.all()];
+    client.ownerships.lose([{ ownership: ownership!, why: 'no renewal was answered' }]);
+    const released = new Outcome(hold.value!.release());
+    await turn();
+    expect(released.error).to.be.instanceOf(LockLostError);
+    expect(taken.size).to.equal(0);
     await expectNothingLeft();
   });
 

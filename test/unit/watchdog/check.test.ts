@@ -64,6 +64,17 @@ describe('Watchdog: a check of the holds after a reconnect', () => {
     expect(owned.batches).to.have.length(1);
   });
 
+  it('sends no check, and keeps no timer, once the client is closed, although the holds stay until their leases end', async () => {
+    owned.take('a', { leaseMs: 60_000 });
+    owned.watchdog.check(ALL);
+    // The second one within a second is due at its end.
+    owned.watchdog.check(ALL);
+    owned.table.close();
+    expect(clock.countTimers()).to.equal(0);
+    await clock.tickAsync(5_000);
+    expect(owned.times).to.deep.equal([0]);
+  });
+
   it('C12: a check that fails is made again, and a hold acquired since is not lost by it', async () => {
     owned.take('a', { leaseMs: 60_000 });
     owned.answer = () => Promise.reject(new Error('down'));

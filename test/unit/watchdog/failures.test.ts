@@ -164,6 +164,21 @@ describe('Watchdog: trouble', () => {
     expect(owned.lost).to.deep.equal([]);
   });
 
+  it('gives a loss no cause from before its lock was given back and taken again', async () => {
+    const ownership = owned.ownership('a');
+    ownership.lane.beginUndo();
+    owned.take('a');
+    owned.answer = () => Promise.reject(new Error('down'));
+    await clock.tickAsync(10_001);
+    expect(ownership.failure).to.have.property('message', 'down');
+    owned.giveBack('a');
+    owned.answer = () => new Promise(() => undefined);
+    owned.take('a');
+    await clock.tickAsync(30_000);
+    expect(owned.lost.map(({ cause }) => cause.cause)).to.deep.equal([undefined]);
+    expect(owned.reasons[0]).to.contain('Redis silent');
+  });
+
   it('extends no deadline by an answer that comes after only a lease is left', async () => {
     const reply = pDefer<boolean[]>();
     owned.answer = () => reply.promise;

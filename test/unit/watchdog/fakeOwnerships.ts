@@ -34,8 +34,11 @@ export class FakeOwnerships {
   }
 
   /** A thread takes a lock, once more where it has it. Without `leaseMs` the watchdog keeps it. */
-  take(name: string, how: { leaseMs?: number; watchdogMs?: number; maxRenewals?: number; thread?: number } = {}): Hold {
-    const { leaseMs = -1, watchdogMs = 30_000, maxRenewals = 0, thread = 1 } = how;
+  take(
+    name: string,
+    how: { leaseMs?: number; watchdogMs?: number; maxRenewals?: number; maxStallMs?: number; thread?: number } = {},
+  ): Hold {
+    const { leaseMs = -1, watchdogMs = 30_000, maxRenewals = 0, maxStallMs = 0, thread = 1 } = how;
     const now = performance.now();
     const end = now + (leaseMs === -1 ? watchdogMs : leaseMs);
     const leaseEnd = leaseMs === -1 ? Infinity : end;
@@ -47,6 +50,7 @@ export class FakeOwnerships {
       watchdogMs,
       maxRenewals,
       renewals: 0,
+      maxStallMs,
       released: false,
     };
     this.table.add(this.ownership(name, thread), hold, end);
