@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { hostname } from 'node:os';
 import { ConfigError, Redisson } from '../../lib';
-import { createDashboard, type DashboardOptions, type HealthView } from '../../lib/operators/dashboard';
-import type { LockDetail, LockRow, SessionView } from '../../lib/operators/dashboard/wire';
+import { createDashboard, type DashboardOptions } from '../../lib/operators/dashboard';
+import type { HealthView, LockDetail, LockRow, SessionView } from '../../lib/operators/dashboard/wire';
 import type { ObjectReport } from '../../lib/operators/inspection';
 import { RedisServer, sleepUntil, trackClient, uniqueName } from '../support';
 import { FakeSource, report } from './support/FakeSource';

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 import { type Config, Redisson, type RedissonOptions } from '../../lib';
-import { createDashboard, type HealthView } from '../../lib/operators/dashboard';
+import { createDashboard } from '../../lib/operators/dashboard';
+import type { HealthView } from '../../lib/operators/dashboard/wire';
 import { Inspector } from '../../lib/operators/inspection';
 import {
   RedisCluster,

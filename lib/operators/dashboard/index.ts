@@ -5,15 +5,4 @@
 
 export { createDashboard, type Dashboard } from './createDashboard';
 export type { AuditEntry, DashboardOptions } from './options';
-export type {
-  Counts,
-  HealthView,
-  HolderView,
-  LockDetail,
-  LockEvent,
-  LockRow,
-  OwnerView,
-  PermitView,
-  QueuedView,
-  WindowView,
-} from './wire';
+export type { ForcedAction } from '../inspection/remedies';
