@@ -64,6 +64,9 @@ async function run({ files, graceMs }: Job, options: Options, rootHooks: Mocha.R
   for (const each of files) mocha.addFile(path.resolve(root, each));
   try {
     await new Promise<void>((resolve) => void mocha.run(() => resolve()));
+    // Otherwise its listener for unhandled rejections stays, and emits each of them again for those of all other files:
+    // after n files, one rejection is 2^n calls.
+    mocha.dispose();
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { ...NOTHING, failures: [failure(`${file} cannot be loaded`, text)], ...used(cpuBefore) };

@@ -59,7 +59,10 @@ describe('ioredisson/prometheus', () => {
 
   it('refuses options that it does not know', () => {
     for (const options of [{ registry: register }, { register, namesOf: () => undefined }, 'x', [register]]) {
-      expect(() => collectLockMetrics(options as never)).to.throw(ConfigError, 'register, prefix, nameOf and expectedWaits');
+      expect(() => collectLockMetrics(options as never)).to.throw(
+        ConfigError,
+        'register, prefix, nameOf and expectedWaits',
+      );
     }
   });
 

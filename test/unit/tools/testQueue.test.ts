@@ -82,6 +82,11 @@ describe('the queue of test files', function () {
     expect(ran.failures).to.match(/cannotBeLoaded.fixture.ts cannot be loaded[^]*nothing to test with/);
   });
 
+  it('files leave no listener of mocha to those after them in the same process', async () => {
+    const ran = await run(['passes', 'rejectsLate'], '--at-once', '1');
+    expect([ran.code, ran.counts, ran.disturbed]).to.deep.equal([0, '2 0 1\n', '']);
+  });
+
   it('a file that hangs is killed at its limit, and one that leaves the process alive is told', async () => {
     const ran = await run(['hangs', 'staysAlive', 'passes'], '--limit', '3000', '--grace', '50');
     expect([ran.code, ran.counts]).to.deep.equal([1, '2 2 1\n']);
