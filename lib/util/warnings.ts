@@ -59,7 +59,7 @@ export function unheardWarning(): (what: string) => void {
     process.emitWarning(
       `Succeeded, but this user may not publish: ${what}. Waiters were not notified: in other clients they wake when the ` +
         'lease they saw would have ended, or never (semaphores, latches). Grant PUBLISH (on a cluster SPUBLISH) on the ' +
-        'channels.',
+        'channels: docs/security.md.',
       { code: 'IOREDISSON_NO_PUBLISH' },
     ),
   );

@@ -266,7 +266,9 @@ export class MultiAcquisition {
         this.#refusals.push(error);
         return 'failed';
       }
-      if (!(error instanceof ConnectionError) || performance.now() < soon) this.#finals++;
+      // A silent server has no cause to tell: it may answer the next command, however short its time-out is.
+      const mayPass = error instanceof ConnectionError && (error.cause === undefined || performance.now() >= soon);
+      if (!mayPass) this.#finals++;
       this.#errors.push(error);
     }
     return 'failed';
