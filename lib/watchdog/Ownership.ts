@@ -112,6 +112,8 @@ export class Ownership implements Charge, Due {
    * Monotonic time until which Redis certainly keeps the lock, counted from before the last confirmed command was sent.
    */
   deadline = 0;
+  /** Monotonic time of the last answer to a command that may have set its lease. */
+  answeredAt = 0;
   /**
    * With `localHandOver`: monotonic time just before the last command was sent with which Redis confirmed that it has
    * the lock.
@@ -197,6 +199,15 @@ export class Ownership implements Charge, Due {
     let left = 0;
     for (const { expires, leaseEnd } of this.holds) if (expires !== true || leaseEnd > now) left++;
     return { left, remainingMs };
+  }
+
+  /**
+   * Monotonic time by which the last command has run that may have set the lease of its holds: Redis may keep them for
+   * so much longer than it has confirmed.
+   */
+  get ranBy(): number {
+    const isOpen = this.failure !== undefined || this.renewing !== undefined || this.lane.mustWait('alone');
+    return isOpen ? performance.now() : this.answeredAt;
   }
 
   /**

@@ -154,6 +154,7 @@ export class OwnershipTable {
     ownership.holds = holds.length === 0 ? [hold] : [...holds, hold];
     const until = Math.min(deadline, ownership.lane.relay?.deadline ?? Infinity);
     if (until > ownership.deadline) ownership.deadline = until;
+    ownership.answeredAt = hold.since;
     // Redis answered while the client was being closed.
     if (this.#closed) this.lose([closedLoss(ownership)]);
     this.watcher?.changed(ownership);
@@ -248,7 +249,7 @@ export class OwnershipTable {
     hold.expires = how;
     this.onReleased?.();
     if (hold.leaseMs === NO_LEASE) {
-      hold.leaseEnd = Math.min(ownership.deadline, confirmedUntil(performance.now(), hold.watchdogMs));
+      hold.leaseEnd = confirmedUntil(ownership.ranBy, hold.watchdogMs);
       hold.leaseMs = hold.watchdogMs;
     }
     this.#freeSection(hold);
@@ -256,6 +257,7 @@ export class OwnershipTable {
 
   /** Redis confirmed that it keeps the lock until `deadline` (monotonic). */
   confirm(ownership: Ownership, deadline: number): void {
+    ownership.answeredAt = performance.now();
     if (ownership.holds.length === 0 || deadline <= ownership.deadline) return;
     ownership.deadline = deadline;
     this.watcher?.changed(ownership);

@@ -283,6 +283,7 @@ export class Watchdog {
 
   #renewed(ownership: Ownership, sentAt: number, deadline: number): void {
     ownership.failure = undefined;
+    ownership.answeredAt = performance.now();
     // Otherwise the last hold without a lease was released meanwhile, and that release set a shorter lease after this
     // renewal.
     if (ownership.watchdogMs > 0 && deadline > ownership.deadline) {

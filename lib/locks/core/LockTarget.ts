@@ -62,7 +62,7 @@ const MIN_WAIT_AFTER_GIVING_WAY_MS = 95;
 export class LockTarget implements Target<Acquired>, Heir {
   /** The lease that each attempt sets, in ms. */
   readonly leaseMs: number;
-  readonly count: number;
+  count = 1;
   readonly ownership: Ownership;
   /** Its kind of lock; a holder hands over with the script of this kind. */
   readonly kind: LockKind;
@@ -82,7 +82,6 @@ export class LockTarget implements Target<Acquired>, Heir {
     this.#from = request.from;
     this.kind = kind;
     this.ownership = ownership;
-    this.count = ownership.live.length + 1;
     this.leaseMs = leaseMs;
     this.acquisition = new Acquisition(context, this, request.waitMs, request.queues);
     this.acquisition.trace = request.trace;
@@ -90,7 +89,7 @@ export class LockTarget implements Target<Acquired>, Heir {
 
   /** Whether the waiters may wait for its own thread, which has the lock, or some of its values. */
   get #reenters(): boolean {
-    return this.count > 1 || this.ownership.overlapping?.some(({ live }) => live.length > 0) === true;
+    return this.ownership.live.length > 0 || this.ownership.overlapping?.some(({ live }) => live.length > 0) === true;
   }
 
   /** Not for a re-entry. */
@@ -135,6 +134,8 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   send(sendRecord: SendRecord): Promise<AcquireReply> {
+    // Here: what had to end before has changed it.
+    this.count = this.ownership.live.length + 1;
     return this.#from === undefined ? this.kind.attempt(this) : this.#takeOver(this.#from, sendRecord);
   }
 

@@ -167,6 +167,44 @@ describe('commands of one owner that are under way together', () => {
     expect(client.redis.exists(NAME)).to.equal(false);
   });
 
+  it('a re-entry that waits for another command counts the holds that there are when it is sent', async () => {
+    client = new FakeClient(undefined, { lockWatchdogTimeout: 3_000 });
+    const outer = await take();
+    const givenUp = mustHold(await client.lock().takeHold(Infinity, { threadId: 1, maxRenewTimes: 1 }));
+    const { signal } = givenUp;
+    client.executor.refuse(RELEASE);
+    const extended = new Outcome(outer.extend(60_000));
+    const entered = new Outcome(client.lock().takeHold(Infinity, { threadId: 1 }));
+    await clock.tickAsync(2_100);
+    expect(signal.aborted).to.equal(true);
+    await givenUp.unlock().catch(() => undefined);
+    client.executor.serve();
+    await turn();
+    expect([extended.state, entered.state]).to.deep.equal(['resolved', 'resolved']);
+    expect([outer.isHeld, mustHold(entered.value).isHeld]).to.deep.equal([true, true]);
+    expect(client.redis.holds(NAME, client.owner(1))).to.equal(2);
+    await mustHold(entered.value).unlock();
+    await outer.unlock();
+    expect(client.redis.exists(NAME)).to.equal(false);
+  });
+
+  it('a hold that was given up is kept for as long as Redis had it, however late its last renewal ran', async () => {
+    client = new FakeClient(undefined, { lockWatchdogTimeout: 3_000 });
+    const { signal } = mustHold(await client.lock().takeHold(Infinity, { threadId: 1, maxRenewTimes: 1 }));
+    client.executor.freeze();
+    await clock.tickAsync(1_900);
+    client.executor.resume();
+    await clock.tickAsync(200);
+    expect(signal.aborted).to.equal(true);
+    const inner = await take(1_000);
+    const keptMs = client.redis.pttl(NAME);
+    await inner.unlock();
+    expect(client.redis.holds(NAME, client.owner(1))).to.equal(1);
+    expect(client.redis.pttl(NAME)).to.be.at.least(keptMs);
+    await clock.tickAsync(10_000);
+    expect(client.redis.exists(NAME)).to.equal(false);
+  });
+
   it('a release that waits does not free the lock under the one to whom it was passed on before Redis knew', async () => {
     client = new FakeClient(undefined, { localHandOver: true });
     const [outer, inner] = [await take(), await take()];

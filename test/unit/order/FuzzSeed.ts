@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { SinonFakeTimers } from 'sinon';
 import type { LockHold, RLock } from '../../../lib/api';
 import { ALL_KINDS, scriptsOf } from '../../../lib/kinds/allKinds';
+import { fromBytes } from '../../../lib/testing/bytes';
 import { RedisError, type Reply, Status } from '../../../lib/testing/store/replies';
 import { TimeUnit } from '../../../lib/util/TimeUnit';
 import { turn } from '../../../tools/realTimers';
@@ -121,8 +122,8 @@ class FuzzSeed implements Observer {
     this.#random = random;
     this.#clock = clock;
     this.#targets = targetsOf(mode);
-    this.#judge = new Judge(this.#server, mode.local, this.#names);
     this.#watchdogMs = mode.extra === 'renewals' ? 150 : WATCHDOG_MS;
+    this.#judge = new Judge(this.#server, mode.local, this.#names, this.#watchdogMs);
     const clients = random.chance(mode.local ? 75 : 50) ? 1 : 2;
     const delay = (): number => 1 + random.below(8);
     this.#clients = Array.from({ length: clients }, (_, i) => {
@@ -176,6 +177,7 @@ class FuzzSeed implements Observer {
     const [first = '', ...others] = args;
     const isScript = /^eval/i.test(command);
     const name = isScript ? (SCRIPTS.get(first.length === 40 ? first : shaOf(first)) ?? first.slice(0, 8)) : command;
+    if (name.endsWith('.renew') && !(reply instanceof RedisError)) this.#judge.renewed(args.map(fromBytes));
     if (name.endsWith('orceRelease') && !(reply instanceof RedisError)) {
       const by = this.#clients.find(({ label }) => label === client)!;
       if (by.forcedRuns < by.forcedCalls) {

@@ -35,6 +35,8 @@ export interface Held {
   forced?: boolean;
   /** Its client, or the watchdog, has given it up: it stays in Redis until its lease ends. */
   givenUp?: string;
+  /** When the server has renewed it. */
+  renewedAt?: number;
   /** It is given up after so many renewals. */
   maxRenewals?: number;
 }
@@ -59,13 +61,15 @@ export class Judge {
   readonly #server: FuzzServer;
   readonly #local: boolean;
   readonly #names: ReadonlyMap<string, string>;
+  readonly #watchdogMs: number;
   #forcedAt = -Infinity;
 
   /** @param names - of clients, by their ids */
-  constructor(server: FuzzServer, local: boolean, names: ReadonlyMap<string, string>) {
+  constructor(server: FuzzServer, local: boolean, names: ReadonlyMap<string, string>, watchdogMs: number) {
     this.#server = server;
     this.#local = local;
     this.#names = names;
+    this.#watchdogMs = watchdogMs;
   }
 
   note(text: string): void {
@@ -113,11 +117,21 @@ export class Judge {
     }
   }
 
+  /** The server has run a renewal. @param args - of the command */
+  renewed(args: readonly string[]): void {
+    const names = (held: Held): boolean =>
+      args.some((arg) => arg.startsWith(`${held.clientId}:${held.thread}`)) &&
+      held.claims.some(({ key }) => args.includes(key));
+    for (const held of this.holds) if (held.state === 'held' && names(held)) held.renewedAt = performance.now();
+  }
+
   /** It was given up: nobody renews it, but it stays until its lease ends. */
   giveUp(held: Held, why: string): void {
     if (held.givenUp !== undefined || held.state !== 'held') return;
     held.givenUp = why;
-    held.until = Math.min(held.until, performance.now() + this.keptMs(held) - 2);
+    // What Redis keeps for longer than since its last renewal is another hold's.
+    const own = held.until === Infinity ? (held.renewedAt ?? held.since) + this.#watchdogMs : Infinity;
+    held.until = Math.min(held.until, performance.now() + this.keptMs(held) - 2, own - 2);
     this.note(`${who(held)} ${held.what}: given up (${why}), kept until ${held.until.toFixed(0)}`);
   }
 

@@ -1,20 +1,15 @@
 import { describeFailure, runSeed } from './FuzzSeed';
-import { KNOWN_FAILURES } from './knownFailures';
-import { FAMILIES, type Mode, MODES, nameOf } from './modes';
+import { FAMILIES, MODES, nameOf } from './modes';
 
 /*
  * Several calls of one owner at a time: see README.md.
  *
  *   FUZZ_SEEDS=10000 npx mocha test/unit/order/fuzzer.test.ts         so many seeds, over all modes
  *   FUZZ_SEED=7 FUZZ_MODE=lock-redis-retries-plain npx mocha …        one seed
- *   FUZZ_KNOWN=1                                                      also modes that are known to fail
  */
-const { FUZZ_SEEDS = '300', FUZZ_SEED, FUZZ_MODE, FUZZ_KNOWN } = process.env;
+const { FUZZ_SEEDS = '300', FUZZ_SEED, FUZZ_MODE } = process.env;
 
-const isKnown = (mode: Mode): boolean => KNOWN_FAILURES.some(({ modes }) => modes.test(nameOf(mode)));
-const chosen = MODES.filter((mode) =>
-  FUZZ_MODE === undefined ? FUZZ_KNOWN === '1' || !isKnown(mode) : nameOf(mode) === FUZZ_MODE,
-);
+const chosen = MODES.filter((mode) => FUZZ_MODE === undefined || nameOf(mode) === FUZZ_MODE);
 
 describe('several calls of one owner at a time', function () {
   this.timeout(3_600_000);
