@@ -72,7 +72,7 @@ import { logClient } from './introspection/clientLog';
 import { followKeys } from './watchdog/followKeys';
 import { OwnershipTable } from './watchdog/OwnershipTable';
 import { Watchdog } from './watchdog/Watchdog';
-import { ThreadStarter } from './watchdogThread/WatchdogThread';
+import { ThreadStarter } from './watchdogThread/ThreadStarter';
 import { latchOf } from './synchronizers/countDownLatch';
 import { permitSemaphoreOf } from './synchronizers/permitExpirableSemaphore';
 import { semaphoreOf } from './synchronizers/semaphore';

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import * as path from 'node:path';
 import { ALL_KINDS, scriptsOf } from '../lib/kinds/allKinds';
+import { shortened } from '../lib/scripts/Script';
 import { writeLicences } from './buildLicences';
 import { projectRoot } from './buildOutput';
 import { buildPage, pageInputs } from './dashboard/buildPage';
@@ -26,6 +27,9 @@ const COMMON = {
 
 /** The file that the watchdog thread runs. */
 const WATCHDOG_THREAD = 'watchdogThread';
+
+/** What alone needs the main side of that thread. */
+const THREAD_STARTER = 'lib/watchdogThread/ThreadStarter.ts';
 
 const DASHBOARD = 'operators/dashboard';
 
@@ -140,7 +144,7 @@ function reachable(inputs: Metafile['inputs']): string[] {
   const add = (file: string): void => {
     if (found.has(file) || !file.startsWith('lib/')) return;
     found.add(file);
-    for (const { path: imported } of inputs[file]!.imports) add(imported);
+    if (file !== THREAD_STARTER) for (const { path: imported } of inputs[file]!.imports) add(imported);
   };
   for (const { folder } of entryPoints()) add(path.posix.join('lib', folder, 'index.ts'));
   return [...found];
@@ -152,8 +156,7 @@ const shortLua: Plugin = {
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]lib[\\/].*\.ts$/ }, ({ path: file }) => {
       const text = fs.readFileSync(file, 'utf8');
-      const contents = text.replaceAll(/\blua`[^`]*`/g, (body) => body.replaceAll(/^\s*(?:--.*)?\n|^[ \t]+/gm, ''));
-      return { contents, loader: 'ts' };
+      return { contents: text.replaceAll(/\blua`[^`]*`/g, shortened), loader: 'ts' };
     });
   },
 };
@@ -166,8 +169,6 @@ async function writeModules(folder: string, sources: readonly string[]): Promise
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     write: false,
-    // Only a bundle has these modules, and it is not beside the file of the thread.
-    define: { WATCHDOG_THREAD_FILE: '""' },
     plugins: [
       testScriptsAt('../../../testing/scripts.js'),
       dashboardPageAt(`../../../${DASHBOARD}/page.js`),
@@ -202,6 +203,23 @@ const modulesApart: Plugin = {
   },
 };
 
+/** In place of {@link THREAD_STARTER}: a bundle has no file for a thread to run. */
+const NO_THREAD = `
+  import { ConfigError } from '../errors';
+  export class ThreadStarter {
+    maxStallMs = 0;
+    constructor({ watchdogThread }) {
+      if (watchdogThread) this.check();
+    }
+    check() {
+      throw new ConfigError(
+        'watchdogThread does not work in a bundle, which has no file for a thread. Let the bundler leave ioredisson out ' +
+          '(as an external package), or leave watchdogThread off.',
+      );
+    }
+    use() {}
+  }`;
+
 /**
  * Modules that use `require`, which an ES module has not: a bundler is given an import that it can follow. That of yaml
  * leads to the copy in the package. The one that Node would load requires Node's own modules: esbuild makes a bundle of
@@ -219,6 +237,7 @@ const modulesForBundlers: Plugin = {
       contents: `import yaml from '../../../${YAML}'; export const yamlLibrary = () => yaml;`,
       loader: 'js',
     }));
+    onLoad({ filter: /[\\/]ThreadStarter\.ts$/ }, () => ({ contents: NO_THREAD, loader: 'ts' }));
     onLoad({ filter: /[\\/]fastify[\\/]pluginLibrary\.ts$/ }, () => ({
       contents:
         "import { fastifyPlugin } from 'fastify-plugin'; export function pluginLibrary() { return { fastifyPlugin }; }",

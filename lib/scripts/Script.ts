@@ -156,21 +156,26 @@ function withText(made: object): Pick<Script<string, string, never>, 'lua' | 'sh
   const { realKeys, channels, args: named, body } = script;
   const args = [...named, ...channels];
   const publishes = named.includes('publish') && !script.saysUnheard;
-  const text = [
+  const parts = [
     bind(realKeys, 'KEYS'),
     bind(args, 'ARGV'),
     /\bmoreKeys\b/.test(body) ? `local moreKeys = ${realKeys.length}` : '',
     /\bmoreArgs\b/.test(body) ? `local moreArgs = ${args.length}` : '',
     publishes ? reportUnheard(body) : body,
-  ]
-    .join('\n')
-    // Redis needs neither; the build leaves them out as well.
-    .replaceAll(/^\s*(?:--.*)?\n|^[ \t]+/gm, '')
-    .trim();
+  ];
+  const text = shortened(parts.join('\n')).trim();
   const sha = createHash('sha1').update(text).digest('hex');
   return Object.freeze(
     Object.defineProperties(script, { lua: { value: text, enumerable: true }, sha: { value: sha, enumerable: true } }),
   );
+}
+
+/**
+ * Lua without comments, empty lines and indentation, which Redis does not need. The build does it, too, since they would
+ * be a part of every bundle; what is shortened stays the same when it is shortened again.
+ */
+export function shortened(text: string): string {
+  return text.replaceAll(/^\s*(?:--.*)?\n|^[ \t]+/gm, '');
 }
 
 /**

@@ -1,16 +1,14 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { LoginSource } from '../connection/link/loginSources';
 import { serveLogins } from '../connection/link/portLogins';
-import type { Settings } from '../config/Settings';
-import { packSettings, type PackedSettings } from '../connection/packSettings';
+import type { PackedSettings } from '../connection/packSettings';
 import type { ClientContext } from '../kinds/ClientContext';
 import type { RenewalFamily } from '../kinds/Kind';
 import { tellRenewalTook } from '../util/channels';
 import { NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
-import { warn } from '../util/warn';
 import type { Ownership, Renewal, Renewed } from '../watchdog/Ownership';
-import type { RenewalThread, ThreadStart } from '../watchdog/Watchdog';
+import type { RenewalThread } from '../watchdog/Watchdog';
 import {
   type EntryCopy,
   errorOf,
@@ -29,9 +27,18 @@ const MAX_BEAT_MS = 1_000;
 const BEATS_PER_STALL = 5;
 
 /** What the thread needs of its client. */
-interface Client extends Pick<ClientContext, 'watchdog' | 'ownerships' | 'renewals'> {
+export interface ThreadClient extends Pick<ClientContext, 'watchdog' | 'ownerships' | 'renewals'> {
   /** Where its logins come from, where passwords change. */
   readonly logins: LoginSource | undefined;
+}
+
+/** Who started the thread, and is told when it does not work. */
+interface Starter {
+  readonly clientId: string;
+  /** It runs, but cannot do its work. */
+  warn(why: string, error: Error | undefined): void;
+  /** It has ended by itself. */
+  failed(why: string, error: Error | undefined): void;
 }
 
 /** What the thread knows of an ownership. */
@@ -51,9 +58,9 @@ interface Entry {
  *
  * States: running -> failed (the watchdog of the main thread takes over) | closed.
  */
-class WatchdogThread implements RenewalThread {
-  readonly #starter: ThreadStarter;
-  readonly #client: Client;
+export class WatchdogThread implements RenewalThread {
+  readonly #starter: Starter;
+  readonly #client: ThreadClient;
   readonly #families: ReadonlyMap<Renewal, RenewalFamily>;
   readonly #shared = new SharedState();
   readonly #worker: Worker;
@@ -74,7 +81,7 @@ class WatchdogThread implements RenewalThread {
   #stopServing: (() => void) | undefined;
 
   /** Starts the thread. @throws errors of Node, if it may not or cannot start one */
-  constructor(starter: ThreadStarter, client: Client, settings: PackedSettings) {
+  constructor(starter: Starter, client: ThreadClient, settings: PackedSettings) {
     this.#starter = starter;
     this.#client = client;
     // Not before it is needed: most clients have no such thread.
@@ -280,94 +287,5 @@ class WatchdogThread implements RenewalThread {
     this.#stopServing?.();
     for (const resolve of this.#tickets.values()) resolve();
     this.#tickets.clear();
-  }
-}
-
-/** What the name of the thread's connection ends with. */
-const NAME_END = ':watchdog';
-
-/** A thread that runs for less than this, in ms, counts as one that does not work. */
-const MIN_RUN_MS = 60_000;
-/** After so many in a row that did not work, ... */
-const MAX_QUICK_ENDS = 2;
-/** ... the next one is not started before this time has passed, in ms. */
-const PAUSE_MS = 60_000;
-
-/**
- * Starts the watchdog thread of a client, with the first hold that needs it. After a failure the main thread renews the
- * locks, and the next hold that needs a thread starts another one. If that does not last either, there is one try in a
- * minute.
- *
- * States: none -> running -> none (it has failed).
- */
-export class ThreadStarter implements ThreadStart {
-  readonly maxStallMs: number;
-  readonly #settings: Settings;
-  readonly clientId: string;
-  readonly #clientName: string;
-  #packed: PackedSettings | undefined;
-  #running = false;
-  #startedAt = 0;
-  /** Monotonic time before which no thread is started. */
-  #notBefore = -Infinity;
-  /** How many in a row have ended at once. */
-  #quickEnds = 0;
-  #warned = false;
-  /** Set once, when the client is made. */
-  client: Client | undefined;
-
-  /**
-   * @param clientName - the name of the client's other connections
-   * @throws ConfigError if the settings ask for a thread, and the connection cannot be given to one
-   */
-  constructor(settings: Settings, clientId: string, clientName: string) {
-    this.#settings = settings;
-    this.clientId = clientId;
-    this.#clientName = clientName;
-    const { watchdogThread } = settings;
-    this.maxStallMs = watchdogThread === false ? 0 : watchdogThread.maxStall;
-    if (this.maxStallMs > 0) this.check();
-  }
-
-  /** @throws ConfigError if the connection cannot be given to a thread */
-  check(): void {
-    this.#packed ??= packSettings({ ...this.#settings, clientName: this.#clientName + NAME_END });
-  }
-
-  /** Starts the thread, unless it runs. */
-  use(): void {
-    if (this.#running || this.client === undefined || performance.now() < this.#notBefore) return;
-    this.#running = true;
-    this.#startedAt = performance.now();
-    this.#warned = false;
-    const { client } = this;
-    try {
-      this.check();
-      const thread = new WatchdogThread(this, client, this.#packed!);
-      client.watchdog.thread = thread;
-      // Those of before, which an earlier thread renewed.
-      for (const ownership of client.ownerships.all()) thread.changed(ownership);
-    } catch (error) {
-      this.failed('it could not be started', error as Error);
-    }
-  }
-
-  /** The thread has ended by itself. */
-  failed(why: string, error: Error | undefined): void {
-    const now = performance.now();
-    this.#running = false;
-    this.#quickEnds = now - this.#startedAt < MIN_RUN_MS ? this.#quickEnds + 1 : 1;
-    if (this.#quickEnds >= MAX_QUICK_ENDS) this.#notBefore = now + PAUSE_MS;
-    this.warn(why, error);
-  }
-
-  /** Warns the user that the thread does not work, and why. */
-  warn(why: string, err: Error | undefined): void {
-    if (this.#warned) return;
-    this.#warned = true;
-    const text =
-      `The watchdog thread does not work: ${why}${err === undefined ? '' : ` (${err.message})`}. ` +
-      'The main thread renews the locks instead, and loses them if it is blocked for longer than a lease.';
-    warn(this.#settings.logger, 'IOREDISSON_WATCHDOG_THREAD', { clientId: this.clientId, err }, text);
   }
 }

@@ -156,33 +156,45 @@ describe('the entry points of the packed package', function () {
     });
 
     for (const format of ['esm', 'cjs'] as const) {
-      it(`a bundle (${format}) with a watchdog thread: the program runs once, and the thread is that of the package`, async () => {
-        const server = await RedisServer.start();
-        try {
-          const entry = project.write(
-            'threaded.mjs',
-            `import { isMainThread } from 'node:worker_threads'; import { Redisson } from 'ioredisson';
-             console.log('runs', isMainThread);
-             const redisson = Redisson.create({ url: ${JSON.stringify(server.url)}, watchdogThread: true, lockWatchdogTimeout: 4000 });
-             redisson.getLock('a').withLock(() => {
-               // Longer than two leases, in which also a busy machine has started the thread: only that can renew.
-               const end = Date.now() + 9000;
-               while (Date.now() < end);
-             }).then(() => console.log('kept'), (error) => console.log(error.message))
-               .finally(() => redisson.shutdown());`,
-          );
-          const code = await bundle(project, entry, ['ioredis'], format);
-          // As bundles are run: as the index file of their folder.
-          fs.mkdirSync(path.join(project.folder, format), { recursive: true });
-          const file = project.write(path.join(format, format === 'esm' ? 'index.mjs' : 'index.cjs'), code);
-          if (format === 'cjs') project.write(path.join(format, 'index.js'), code);
-          const run = await project.run(process.execPath, [file]);
-          expect(run).to.deep.equal({ code: 0, output: 'runs true\nkept\n' });
-        } finally {
-          await server.stop();
-        }
+      it(`a bundle (${format}) refuses a watchdog thread, by setting and by option, and says what to do`, async () => {
+        const entry = project.write(
+          'threaded.mjs',
+          `import { Redisson } from 'ioredisson';
+           const say = ({ code, message }) => console.log(code, message);
+           const url = 'redis://127.0.0.1:1';
+           try { Redisson.create({ url, watchdogThread: true }); } catch (error) { say(error); }
+           const redisson = Redisson.create({ url, watchdogThread: false });
+           redisson.getLock('a').acquire({ watchdogThread: { maxStall: 9 } }).catch(say).finally(() => redisson.shutdown());`,
+        );
+        const code = await bundle(project, entry, ['ioredis'], format);
+        const file = project.write(`threaded.bundle.${format === 'esm' ? 'mjs' : 'cjs'}`, code);
+        const { output } = await project.run(process.execPath, [file]);
+        expect(output).to.match(/^(CONFIG watchdogThread does not work in a bundle.* leave ioredisson out.*\n){2}$/);
       });
     }
+
+    it('a program whose bundle leaves ioredisson out has the watchdog thread of the package', async () => {
+      const server = await RedisServer.start();
+      try {
+        const entry = project.write(
+          'threaded.mjs',
+          `import { isMainThread } from 'node:worker_threads'; import { Redisson } from 'ioredisson';
+           console.log('runs', isMainThread);
+           const redisson = Redisson.create({ url: ${JSON.stringify(server.url)}, watchdogThread: true, lockWatchdogTimeout: 4000 });
+           redisson.getLock('a').withLock(() => {
+             // Longer than two leases, in which also a busy machine has started the thread: only that can renew.
+             const end = Date.now() + 9000;
+             while (Date.now() < end);
+           }).then(() => console.log('kept'), (error) => console.log(error.message))
+             .finally(() => redisson.shutdown());`,
+        );
+        const file = project.write('left.mjs', await bundle(project, entry, ['ioredis', 'ioredisson']));
+        const run = await project.run(process.execPath, [file]);
+        expect(run).to.deep.equal({ code: 0, output: 'runs true\nkept\n' });
+      } finally {
+        await server.stop();
+      }
+    });
 
     it('a bundle leaves out what nobody uses', async () => {
       const little = project.write(
