@@ -171,8 +171,8 @@ function withText(made: object): Pick<Script<string, string, never>, 'lua' | 'sh
 }
 
 /**
- * Lua without comments, empty lines and indentation, which Redis does not need. The build does it, too, since they would
- * be a part of every bundle; what is shortened stays the same when it is shortened again.
+ * Lua without comments, empty lines and indentation, which Redis does not need. The build does the same, since they
+ * would be a part of every bundle; to shorten twice changes nothing.
  */
 export function shortened(text: string): string {
   return text.replaceAll(/^\s*(?:--.*)?\n|^[ \t]+/gm, '');
