@@ -16,8 +16,8 @@ export interface AlarmOptions {
   /** Whether callers wait for it, so that it keeps the process alive. @default false */
   readonly awaited?: boolean;
   /**
-   * Set where the alarm ends a wait for Redis: what has arrived by then is read before it fires. After a blocked event
-   * loop it fires later still, while this returns `true`: whether a reply is on its way.
+   * Set where the alarm ends a wait for Redis: whether a reply is on its way. Then what has arrived by then is read
+   * before it fires, and after a blocked event loop it fires later still.
    */
   readonly judges?: () => boolean;
 }
@@ -109,7 +109,7 @@ export class Alarm {
     // Too early: a timer may be a millisecond early, a long pause may be clamped or cut in two, and the alarm may have
     // been set to a later time.
     if (now < at) return this.#arm(now, judges && at - now > AFTER_STALL_MS ? at - AFTER_STALL_MS : at);
-    if (judges) this.#reading ??= setImmediate(this.#judge);
+    if (this.#judges?.() === true) this.#reading ??= setImmediate(this.#judge);
     else this.#end();
   };
 

@@ -173,6 +173,13 @@ describe('an Alarm that judges', () => {
     expect(rings).to.deep.equal([1_500]);
   });
 
+  it('rings in the turn of its timer where no reply is on its way: fake timers may end just there', () => {
+    alarm = new Alarm(() => rings.push(clock.now), { judges: () => false });
+    alarm.set(1000);
+    clock.tick(1000);
+    expect(rings).to.deep.equal([1000]);
+  });
+
   it('goes on while replies come in and reading them blocks the loop, and not when other work does', async () => {
     alarm.set(1_000);
     let now = 3_000;
