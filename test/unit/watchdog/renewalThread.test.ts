@@ -7,7 +7,7 @@ import { resolveConfig } from '../../../lib/config/builder/resolveConfig';
 import type { Logger } from '../../../lib/config/Settings';
 import type { ClientContext } from '../../../lib/kinds/ClientContext';
 import type { RenewalThread } from '../../../lib/watchdog/Watchdog';
-import { ThreadStarter } from '../../../lib/watchdogThread/WatchdogThread';
+import { ThreadStarter } from '../../../lib/watchdogThread/ThreadStarter';
 import { fakeClock, stallClock } from '../../support';
 import { FakeOwnerships } from './fakeOwnerships';
 
