@@ -119,7 +119,7 @@ class StreamedLogins implements LoginSource {
 
   rest(): void {
     this.#end();
-    this.#resting.abort(new Error('nobody wants it any more'));
+    this.#resting.abort(new Error('no longer needed'));
     this.#resting = new AbortController();
     this.#failures = 0;
   }
@@ -159,7 +159,7 @@ class StreamedLogins implements LoginSource {
     const dispose = (): void => this.#callUserCode('dispose() of credentials', () => ending?.dispose?.());
     if (!isOurs()) {
       dispose();
-      throw ended ?? new Error('nobody wants it any more');
+      throw ended ?? new Error('no longer needed');
     }
     // The last one may have given what is no login, to a connection that was given up meanwhile.
     this.#dispose?.();

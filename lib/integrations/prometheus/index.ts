@@ -72,7 +72,7 @@ export function collectLockMetrics(options: LockMetricsOptions = {}): () => void
   const { register = defaultRegister, prefix = 'ioredisson_', nameOf, expectedWaits = [], ...others } = options;
   // Not by `checkOptionNames`: loading the main entry point would then take two more files.
   for (const name in others) {
-    throw new ConfigError(`Unknown option '${name}'; there are register, prefix, nameOf and expectedWaits`);
+    throw new ConfigError(`Unknown option '${name}' (known: register, prefix, nameOf, expectedWaits)`);
   }
   if (!Array.isArray(expectedWaits) || !expectedWaits.every((one) => typeof one === 'string')) {
     throw new ConfigError("expectedWaits must be a list of patterns of names like 'leader:*'");

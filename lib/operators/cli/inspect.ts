@@ -163,8 +163,8 @@ function takenFromText({ holders }: ObjectReport, takenFrom: readonly string[]):
 
 function fail({ name, kind }: ObjectReport, error: unknown): never {
   if (!(error instanceof UnsupportedOperationError)) throw error;
-  const what = kind === 'other' ? 'holds data of another type' : `a ${kind}: there is no owner to take it from`;
-  throw new Failure(`'${name}' is no lock, but ${what}`, ExitCode.data);
+  const what = kind === 'other' ? 'holds data of another type' : `is a ${kind}, and has no owner to take it from`;
+  throw new Failure(`'${name}' is not a lock: it ${what}`, ExitCode.data);
 }
 
 /**

@@ -268,7 +268,8 @@ const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
  */
 function timeArgument(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
-  if (number === undefined || unit === undefined) throw new InvalidArgumentError(`'${text}' is no time like 10s.`);
+  if (number === undefined || unit === undefined)
+    throw new InvalidArgumentError(`It must be a time like 10s, got '${text}'.`);
   const known = UNITS.get(unit);
   if (known === undefined) {
     throw new InvalidArgumentError(

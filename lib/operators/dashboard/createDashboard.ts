@@ -224,7 +224,7 @@ class Routes {
     const entry: AuditEntry = { action, name, kind: report.kind, holders: [], ...what, ...this.#entry(req) };
     const applied = applyRemedy(this.#options.redisson, report, remedy).catch(async (error: unknown) => {
       if (error instanceof UnsupportedOperationError) throw new http.Refusal(409, `This is a ${report.kind} by now.`);
-      if (error instanceof PermitNotFoundError) throw new http.Refusal(409, 'There is no such permit any more.');
+      if (error instanceof PermitNotFoundError) throw new http.Refusal(409, 'That permit no longer exists.');
       await this.#audit({ ...entry, error: error instanceof Error ? error.message : String(error) });
       throw error;
     });

@@ -245,8 +245,8 @@ export class Inspector {
    * releases: with `holders`, an owner that took the lock after your report keeps it.
    *
    * @param name - as given to `getLock` and the others
-   * @param holders - the owners in your report (`report.holders`, their `owner`). If another owner has the lock, too,
-   *   nothing is changed. Default: any owner
+   * @param options.holders - the owners in your report (`report.holders`, their `owner`). If another owner has the
+   *   lock, too, nothing is changed. Default: any owner
    * @returns whether it was released
    * @throws ConfigError for an empty name, or an option other than `holders`: a typo would release it from any owner
    * @throws TypeError unless holders is a list of strings, also for `undefined`: that would release it from any owner

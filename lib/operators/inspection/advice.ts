@@ -52,7 +52,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 const ITSELF =
   'Restart that process: its locks end at most one lease later. Then mend the code: a section must not wait for what it, or ' +
-  'the section around it, has already.';
+  'the section around it, already holds.';
 
 const ONE_PROCESS =
   'Restart that process: its locks end at most one lease later. Then take the locks in one order everywhere.';

@@ -3,14 +3,16 @@ import { UnsupportedOperationError } from '../../errors';
 import { hasNumber, hasPermits } from './describe';
 import type { ObjectReport } from './reports';
 
-/** What an operator can do where permits do not come back, or nobody counts down any more. Nobody is asked. */
+/**
+ * What an operator can do when permits do not come back, or a latch is no longer counted down. Holders are not asked.
+ */
 export type Remedy =
   | { readonly action: 'addPermits'; readonly permits: number }
   /** @param id - of the permit, 32 hex characters */
   | { readonly action: 'releasePermit'; readonly id: string }
   | { readonly action: 'openLatch' };
 
-/** What an operator can do by force: take a lock from its holders, or a {@link Remedy}. */
+/** What an operator can do by force: take a lock from its holders, give permits back, or open a latch. */
 export type ForcedAction = 'forceUnlock' | Remedy['action'];
 
 /** What can be done by force about an object of this kind, whatever its state. */

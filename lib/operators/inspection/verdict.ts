@@ -48,8 +48,8 @@ export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
 
 /** Only clients know who has permits, and only if they release them through a hold. */
 function whoHasPermits({ holders }: Unjudged): string {
-  if (holders.length === 0) return 'Redis does not record who holds permits, and no process says that it has one.';
-  return 'The holders that are shown have told so themselves; there may be others.';
+  if (holders.length === 0) return 'Redis does not record who holds permits, and no process reports having one.';
+  return 'The holders shown have reported themselves; there may be others.';
 }
 
 function ofPermits(report: Unjudged): Verdict {
@@ -168,7 +168,7 @@ function whoText(holders: readonly HolderReport[], { gone, there }: Record<'gone
     return `Held by ${holders.length} (${parts.filter((part) => !part.startsWith('0')).join(', ')})`;
   }
   if (isDetached(first)) {
-    const why = 'its ticket was not attached yet, or its work has ended and it is kept on (run --at-least)';
+    const why = 'its ticket has not been attached yet, or its work has ended and run --at-least keeps it';
     return `Held, and no process has it: ${why}`;
   }
   return `Held; whether its holder is connected is unknown (${REASONS[unknownBecause]})`;
@@ -185,9 +185,9 @@ const REASONS: Readonly<Record<UnknownReason, string>> = {
   unnamed:
     'it may be one of the connections without a name: another program, or a user that may not run CLIENT SETNAME',
   ambiguous: 'several processes claim its client id',
-  'just-changed': 'it has changed hands just now',
-  detached: 'it was detached, and its ticket was not attached yet',
-  foreign: 'it is no owner as Redisson writes them',
+  'just-changed': 'it has just changed hands',
+  detached: 'it was detached, and its ticket has not been attached yet',
+  foreign: 'it is not an owner in the format of Redisson',
   denied: 'CLIENT LIST is denied, or a server did not answer it',
 };
 

@@ -299,8 +299,8 @@ const UNKNOWN = {
   'other-names': 'Whether it is connected is not known: some connections have names of their own.',
   ambiguous: 'Several processes claim this client id.',
   'just-changed': 'It has only just changed: looking again.',
-  detached: 'No process has it: its ticket was not attached yet, or its work has ended (run --at-least).',
-  foreign: 'This is no owner as Redisson writes them.',
+  detached: 'No process has it: its ticket has not been attached yet, or its work has ended (run --at-least).',
+  foreign: 'This owner is not in the format of Redisson.',
 } as const;
 
 function Process({ owner, now }: { owner: OwnerView; now: number }): JSX.Element {
