@@ -158,8 +158,11 @@ export class PendingCommand implements ReplicaAck {
     }
     const script = this.#script;
     if (script === undefined) this.args = [...(this.#args as readonly ScriptArg[])];
-    else this.args = scriptArguments(script, this.#keys, this.#args as Fresh<NamedArgs>, this.#options);
-    if (this.commandName === 'eval') this.args[0] = script!.lua;
+    else {
+      this.args = scriptArguments(script, this.#keys, this.#args as Fresh<NamedArgs>, this.#options);
+      // Its own text; a caller may send EVAL with another one, without a script.
+      if (this.commandName === 'eval') this.args[0] = script.lua;
+    }
     return ++this.writings;
   }
 
