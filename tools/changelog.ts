@@ -22,9 +22,26 @@ export function hasEntry(changelog: string, version: string): boolean {
   return changelog.split('\n').some((line) => line.startsWith('## ') && isDated(line.slice(3), version));
 }
 
-/** CHANGELOG.md with "Unreleased" renamed to a version and a date. @throws Error if nothing is unreleased */
+/**
+ * CHANGELOG.md with "Unreleased" renamed to a version and a date. An entry that the version has already, because it was
+ * prepared before, gets the date.
+ *
+ * @throws Error if nothing is unreleased, or there is such an entry and more to release
+ */
 export function withRelease(changelog: string, version: string, date: string): string {
-  if (unreleased(changelog).trim() === '') throw new Error(`CHANGELOG.md has nothing under "${UNRELEASED}"`);
+  const isEmpty = unreleased(changelog).trim() === '';
+  if (hasEntry(changelog, version)) {
+    if (!isEmpty)
+      throw new Error(
+        `CHANGELOG.md has an entry for ${version}, and more under "${UNRELEASED}": move that into the entry`,
+      );
+    return changelog
+      .replace(new RegExp(`^## ${UNRELEASED}\\n\\n*`, 'm'), '')
+      .split('\n')
+      .map((line) => (line.startsWith('## ') && isDated(line.slice(3), version) ? `## ${version} - ${date}` : line))
+      .join('\n');
+  }
+  if (isEmpty) throw new Error(`CHANGELOG.md has nothing under "${UNRELEASED}"`);
   return changelog.replace(new RegExp(`^## ${UNRELEASED}$`, 'm'), `## ${version} - ${date}`);
 }
 

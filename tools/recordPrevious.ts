@@ -40,7 +40,8 @@ function main(name: string | undefined): void {
 function required(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
-  const text = fs.readFileSync(path.join(projectRoot, file), 'utf8');
+  // Lines of a limited length: a string may go on in the next one.
+  const text = fs.readFileSync(path.join(projectRoot, file), 'utf8').replaceAll('\\\n', '');
   for (const [, specifier] of text.matchAll(/\brequire\(["'](\.[^"']+)["']\)/g))
     required(path.posix.join(path.posix.dirname(file), specifier!), found);
   return found;

@@ -1,2 +1,2 @@
 /** The version of this package. Not read from `package.json`, which a bundle does not have; a test compares the two. */
-export const VERSION = '0.1.0';
+export const VERSION = '1.0.0-rc.1';

@@ -70,8 +70,9 @@ describe('a release', function () {
   it('`npm run release -- --prepare` sets the version and dates the changelog', async () => {
     const changelog = inCopy('CHANGELOG.md');
     const text = fs.readFileSync(changelog, 'utf8');
-    if (!text.includes('## Unreleased\n'))
-      fs.writeFileSync(changelog, text.replace(/^## /m, '## Unreleased\n\n- Something.\n\n## '));
+    // There is always something to release.
+    const before = text.includes('## Unreleased\n') ? text : text.replace(/^## /m, '## Unreleased\n\n## ');
+    fs.writeFileSync(changelog, before.replace('## Unreleased\n', '## Unreleased\n\n- Something.\n'));
     await npmRun('release', '--', '--prepare', version);
     expect(fs.readFileSync(changelog, 'utf8')).to.match(/^## 99\.1\.0-rc\.1 - \d{4}-\d\d-\d\d$/m);
     await commit(`Release ${version}`);
@@ -110,6 +111,14 @@ describe('a release', function () {
     expect(notes.trim()).not.to.equal('');
     expect(notes).not.to.match(/^## /m);
     expect(fs.readFileSync(inCopy('CHANGELOG.md'), 'utf8')).to.include(notes.trim());
+  });
+
+  it('is the previous package of what follows', async () => {
+    await npmRun('previous');
+    await npmRun('docs:wire');
+    const { name } = JSON.parse(fs.readFileSync(inCopy('test/package/previous/previous.json'), 'utf8')) as { name: string };
+    expect(name).to.equal(version);
+    expect(fs.readFileSync(inCopy('docs/wire.md'), 'utf8')).to.include(`The previous package is ${version}, `);
   });
 
   it('a rehearsal says what went wrong', async () => {

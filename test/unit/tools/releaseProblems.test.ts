@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { withRelease } from '../../../tools/changelog';
 import { isAtLeast, type ReleaseFacts, releaseProblems } from '../../../tools/releaseProblems';
 
 const GOOD: ReleaseFacts = {
@@ -45,5 +46,29 @@ describe('a release', () => {
       expect(isAtLeast(version, [11, 5, 1])).to.equal(true);
     for (const version of ['11.5.0', '11.4.9', '10.9.9', '9.99.99'])
       expect(isAtLeast(version, [11, 5, 1])).to.equal(false);
+  });
+});
+
+describe('the changelog of a release', () => {
+  const head = '# Changelog\n\n';
+  const entry = (date: string): string => `## 1.0.0 - ${date}\n\n- The first.\n`;
+
+  it('renames "Unreleased", and leaves what was released', () => {
+    const dated = withRelease(`${head}## Unreleased\n\n- New.\n\n${entry('2026-01-01')}`, '1.1.0', '2026-02-02');
+    expect(dated).to.equal(`${head}## 1.1.0 - 2026-02-02\n\n- New.\n\n${entry('2026-01-01')}`);
+  });
+
+  it('dates an entry that was prepared before', () => {
+    for (const before of ['', '## Unreleased\n\n'])
+      expect(withRelease(head + before + entry('2026-01-01'), '1.0.0', '2026-02-02')).to.equal(
+        head + entry('2026-02-02'),
+      );
+  });
+
+  it('is refused if nothing is unreleased, or if there is more than the entry has', () => {
+    expect(() => withRelease(head + entry('2026-01-01'), '1.1.0', '2026-02-02')).to.throw(/has nothing under/);
+    expect(() =>
+      withRelease(`${head}## Unreleased\n\n- New.\n\n${entry('2026-01-01')}`, '1.0.0', '2026-02-02'),
+    ).to.throw(/an entry for 1\.0\.0, and more under "Unreleased"/);
   });
 });
