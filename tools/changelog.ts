@@ -101,9 +101,10 @@ export function withStateEntry(changelog: string, { label, hash, text }: StateEn
   if (before.test(part)) now = part.replace(before, () => entry);
   else if (/^### Changed\n/m.test(part)) now = part.replace(/^### Changed\n\n?/m, () => `### Changed\n\n${entry}`);
   else now = `${part.trimEnd()}\n\n### Changed\n\n${entry}\n`.replace(/^\n*/, '\n');
-  if (part === '')
-    return changelog.replace(/^(# .*\n[^]*?)(?=^## |$(?![^]))/m, (head) => `${head}## Unreleased\n${now}`);
-  return changelog.replace(part, () => now);
+  // An empty part may stand anywhere in the text: its heading says where it belongs.
+  const heading = `## ${UNRELEASED}\n`;
+  if (changelog.includes(`\n${heading}`)) return changelog.replace(`\n${heading}${part}`, () => `\n${heading}${now}`);
+  return changelog.replace(/^(# .*\n[^]*?)(?=^## |$(?![^]))/m, (head) => `${head}${heading}${now}`);
 }
 
 /** Lines of at most 120 columns; those after the first are indented. */

@@ -108,9 +108,11 @@ describe('an entry of the changelog that names a state', () => {
       '# Changelog\n\n## Unreleased\n\n### Added\n\n- A.\n\n## 1.0.0 - 2026-01-01\n\n- First.\n',
       '# Changelog\n\n## Unreleased\n\n### Added\n\n- A.\n',
       '# Changelog\n\nAll changes.\n\n## 1.0.0 - 2026-01-01\n\n- First.\n',
+      '# Changelog\n\nAll changes.\n\n## Unreleased\n\n## 1.0.0 - 2026-01-01\n\n- First.\n',
     ]) {
       const written = withStateEntry(text, entry);
       expect(stateEntry(written, 'Wire'), text).to.deep.equal(entry);
+      expect(written.indexOf('**Wire 2**')).to.be.greaterThan(written.indexOf('## Unreleased'));
       for (const line of text.split('\n')) expect(written.split('\n')).to.include(line);
     }
   });
