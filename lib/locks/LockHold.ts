@@ -123,6 +123,10 @@ export class LockHold implements MemberHold {
     return this.isHeld && this.#engine.setLease(this.threadId, this.#hold, leaseMs);
   }
 
+  acquired(): void {
+    this.#hold.reserved = false;
+  }
+
   enter(section: Scope, whole: LockHoldApi = this): void {
     this.#engine.context.closing.entered(section, whole);
   }

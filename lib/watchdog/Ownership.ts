@@ -58,6 +58,8 @@ export interface Hold {
    * already.
    */
   expires?: boolean | 'dropped';
+  /** Whether it is the member of a multi-lock that is still being acquired: no `unlock()` of its thread may take it. */
+  reserved?: boolean | undefined;
   /** Whether it was released, and whether that was by `detach`. */
   released: boolean | 'detached';
   /** Records its end, if there was a telemetry subscriber when it began. */
@@ -257,9 +259,9 @@ function leaseUntil(now: number, until: number): number {
 /**
  * The hold of a thread that `unlock` releases: one that `lock` acquired, else one that `acquire` acquired, else that of
  * a section around the call. A hold that is left to expire comes last. A section that runs beside the call keeps its
- * hold.
+ * hold, and so does an acquisition under way.
  * @param around - the scope of the call
- * @returns `undefined` if all holds belong to sections beside the call
+ * @returns `undefined` if all holds belong to sections beside the call, or to acquisitions
  */
 export function holdForUnlock(holds: readonly Hold[], around: Scope | undefined): Hold | undefined {
   let best: Hold | undefined;
@@ -276,7 +278,8 @@ export function holdForUnlock(holds: readonly Hold[], around: Scope | undefined)
 /** The highest rank: such a hold is released first. */
 const PLAIN = 4;
 
-function rankForUnlock({ origin, scope, expires }: Hold, around: Scope | undefined): number {
+function rankForUnlock({ origin, scope, expires, reserved }: Hold, around: Scope | undefined): number {
+  if (reserved === true) return 0;
   if (expires === true) return 1;
   if (origin === 'acquire') return 3;
   if (origin !== 'section' || scope === undefined) return PLAIN;

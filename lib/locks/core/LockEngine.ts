@@ -384,6 +384,7 @@ export class LockEngine {
       maxRenewals: request.maxRenewals ?? settings.maxRenewTimes,
       renewals: 0,
       maxStallMs: request.maxStallMs ?? this.context.threadStarter.maxStallMs,
+      reserved: request.member,
       released: false,
       origin,
       scope: section ?? around,

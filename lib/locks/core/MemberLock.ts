@@ -56,6 +56,8 @@ export interface MemberHold extends LockHold {
    * @throws LockLostError if it was lost before; errors of the connection
    */
   letExpire(leaseMs?: number): Promise<void>;
+  /** The multi-lock that it is a member of is acquired: it is its caller's from now on. */
+  acquired(): void;
   /** A section begins under it. @param whole - the hold of the multi-lock that it is a part of. @default itself */
   enter(section: Scope, whole?: LockHold): void;
   /** That section has ended. */

@@ -39,7 +39,7 @@ const ABORT_MS = 200;
 /** A request to acquire a multi-lock. */
 export interface MultiRequest
   extends
-    Pick<AcquireRequest, 'thread' | 'leaseMs' | 'signal' | 'watchdogMs' | 'trace'>,
+    Pick<AcquireRequest, 'thread' | 'leaseMs' | 'signal' | 'watchdogMs' | 'trace' | 'member'>,
     Pick<AcquireOptions, 'maxRenewTimes' | 'watchdogThread'> {
   /** The calling thread; each member chooses its own thread from it. */
   readonly call: CallingThread;

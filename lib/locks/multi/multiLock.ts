@@ -76,7 +76,10 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: 
     else call.since ??= performance.now();
     try {
       const acquired = await new MultiAcquisition(members, needed, request, longestMs).run();
-      return 'member' in acquired ? acquired : new MultiHold(name, threadId, acquired, needed);
+      if ('member' in acquired) return acquired;
+      const hold = new MultiHold(name, threadId, acquired, needed);
+      if (request.member !== true) hold.acquired();
+      return hold;
     } finally {
       if (once) acquiring.delete(threadId);
     }
@@ -164,12 +167,13 @@ export function multiLock(locks: readonly unknown[], quorum: Quorum, longestMs: 
         leaseMs: leaseMillis(options?.leaseTime, options?.unit),
         waitMs,
         once: inner?.queues === false,
+        member: inner?.member,
         signal,
         watchdogMs: inner?.watchdogMs,
         maxRenewTimes: options?.maxRenewTimes,
         watchdogThread: options?.watchdogThread,
       };
-      const taken = await (inner?.member === true ? acquireOnce(request) : acquire(request));
+      const taken = await (request.member === true ? acquireOnce(request) : acquire(request));
       return taken instanceof MultiHold ? taken : taken.failure;
     },
   };
@@ -279,6 +283,10 @@ export class MultiHold implements MemberHold {
 
   letExpire(leaseMs?: number): Promise<void> {
     return this.#endOnce((hold) => hold.letExpire(leaseMs));
+  }
+
+  acquired(): void {
+    for (const hold of this.#holds) hold.acquired();
   }
 
   enter(section: Scope, whole: LockHold = this): void {

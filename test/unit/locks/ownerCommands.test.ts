@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { SinonFakeTimers } from 'sinon';
 import { CommandError } from '../../../lib/errors';
+import { multiLock } from '../../../lib/locks/multi/multiLock';
+import { ALL } from '../../../lib/locks/multi/quorum';
 import type { LockHold } from '../../../lib/locks/LockHold';
 import { fakeClock, turn } from '../../support';
 import { FakeClient, mustHold, NAME, Outcome } from '../../support/fakeClient';
@@ -165,6 +167,27 @@ describe('commands of one owner that are under way together', () => {
     await inner.unlock();
     await clock.tickAsync(10_000);
     expect(client.redis.exists(NAME)).to.equal(false);
+  });
+
+  it('an unlock() beside the acquisition of a multi-lock takes the hold of its caller, not the member just got', async () => {
+    const [x, y] = [client.lock('x'), client.lock('y')];
+    const both = multiLock([x, y], ALL, 1_000);
+    await x.lock(-1, undefined, 1);
+    await y.lock(-1, undefined, 2);
+    const acquired = new Outcome(both.lock(-1, undefined, { threadId: 1 }));
+    await turn();
+    expect(client.redis.holds('x', client.owner(1)), 'it has x, and waits for y').to.equal(2);
+    await x.unlock(1);
+    const another = new Outcome(x.unlock(1));
+    await turn();
+    expect(another.error, 'its caller has no other').to.have.property('code', 'ILLEGAL_MONITOR_STATE');
+    expect(client.redis.holds('x', client.owner(1))).to.equal(1);
+    await y.unlock(2);
+    await turn();
+    expect(acquired.state).to.equal('resolved');
+    await both.unlock({ threadId: 1 });
+    expect(['x', 'y'].map((key) => client.redis.exists(key))).to.deep.equal([false, false]);
+    await expectNothingLeft();
   });
 
   it('a re-entry that waits for another command counts the holds that there are when it is sent', async () => {

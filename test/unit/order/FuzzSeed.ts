@@ -290,9 +290,7 @@ class FuzzSeed implements Observer {
       // Mostly not beside another acquisition of the thread, which would be refused.
       for (let i = 0; thread.acquiring > 0 && i < 20 && random.chance(90); i++) await this.#pause(20);
       const target = random.of(this.#targets);
-      let way = thread.leaseMs === -1 ? random.below(10) : 0;
-      // `unlock()` may choose the member that an acquisition of the whole has just got.
-      if (this.#mode.family === 'multi') way = Math.max(way, 3);
+      const way = thread.leaseMs === -1 ? random.below(10) : 0;
       if (way < 3) await this.#plain(thread, target);
       else if (way < 5) await this.#object(thread, target);
       else if (way < 8) await this.#several(thread, target);
