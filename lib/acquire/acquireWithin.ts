@@ -170,6 +170,8 @@ export interface Acquirable<T> {
   outage?(): Error | undefined;
   /** Joins the waiters. `undefined`: it does not wait after its first attempt. */
   join(): Wait<T> | undefined;
+  /** Called once, when the wait ends with success. */
+  succeeded?(): void;
   /**
    * Called once, when the wait ends without success.
    * @param pending - the attempt that was under way, if any; it may still succeed and is then undone
@@ -278,7 +280,8 @@ export async function acquireWithin<T>(
     }
   } finally {
     limit?.end();
-    if (!acquired) acquirable.giveUp(pending, doubtful);
+    if (acquired) acquirable.succeeded?.();
+    else acquirable.giveUp(pending, doubtful);
     wait?.leave(acquired ? acquirable.leaseMs : undefined);
   }
 }
@@ -561,7 +564,6 @@ export class Acquisition<T> implements Acquirable<T> {
     this.#target.left?.();
   }
 
-  /** Called once, when the wait ends with success. */
   succeeded(): void {
     if (this.#isOnManyConnections()) this.#target.undo?.('twice', true);
     this.#target.left?.();

@@ -140,11 +140,9 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
     leaseMs = NO_LEASE,
   ): Promise<T | undefined> {
     const { waitMs } = acquisition;
-    const take = async (trace?: AcquireTrace): Promise<T | undefined> => {
+    const take = (trace?: AcquireTrace): Promise<T | undefined> => {
       acquisition.trace = trace;
-      const taken = await acquireWithin(acquisition, waitLimit(waitMs, signal));
-      if (taken !== undefined) acquisition.succeeded();
-      return taken;
+      return acquireWithin(acquisition, waitLimit(waitMs, signal));
     };
     if (!isTraced()) return take();
     const given = typeof options === 'number' ? options : options?.threadId;

@@ -81,11 +81,14 @@ export interface Passing {
  *
  * It runs nothing: who must wait gets a promise, which all share who wait for the same, and then asks again. So nobody
  * runs in the context of another caller, and there is no queue in which a release could stand behind a silent one.
+ *
+ * What ends names what has begun, and ends it once: nobody can end what is another's, nor end anything twice.
  */
 export class Lane<O extends Owner = Owner> {
   readonly #of: O;
   /** What is under way: CLAIM, COMMAND, RELAY. */
   #under = 0;
+  #claim: object | undefined;
   #claimant: Scope | undefined;
   #commands = 0;
   #undos = 0;
@@ -149,14 +152,16 @@ export class Lane<O extends Owner = Owner> {
   }
 
   /** An acquisition begins. @param section - see {@link claimant} */
-  claim(section: Scope | undefined): void {
+  claim(acquisition: object, section: Scope | undefined): void {
     this.#under |= CLAIM;
+    this.#claim = acquisition;
     this.#claimant = section;
   }
 
   /** It has ended. */
-  unclaim(): void {
-    this.#claimant = undefined;
+  unclaim(acquisition: object): void {
+    if (this.#claim !== acquisition) return;
+    this.#claim = this.#claimant = undefined;
     this.#ended(CLAIM);
   }
 
@@ -178,6 +183,8 @@ export class Lane<O extends Owner = Owner> {
    * @param ran - whether it did what it was to do, or may have
    */
   end(command: OwnerCommand, ran: boolean): void {
+    if (command.over) return;
+    command.over = true;
     if (ran && command.leftNone) {
       const now = performance.now();
       this.#freedAt = now;
@@ -186,25 +193,29 @@ export class Lane<O extends Owner = Owner> {
     if (--this.#commands === 0) this.#ended(COMMAND);
   }
 
-  /** An undo begins, of which each try is a command; between two tries it is not in the way of anything. */
-  beginUndo(): void {
+  /**
+   * An undo begins, of which each try is a command; between two tries it is not in the way of anything.
+   * @returns ends it; then it says whether it was the last one
+   */
+  undo(): () => boolean {
+    let isOpen = true;
     this.#undos++;
+    return () => {
+      if (isOpen) this.#undos--;
+      isOpen = false;
+      return this.#undos === 0;
+    };
   }
 
-  /** It has ended. @returns whether it was the last one */
-  endUndo(): boolean {
-    return --this.#undos === 0;
-  }
-
-  /** Something is under way that counts like a command, although it may not be written yet. */
-  block(): void {
+  /** Something is under way that counts like a command, although it may not be written yet. @returns ends it */
+  block(): () => void {
+    let isOpen = true;
     this.#commands++;
     this.#under |= COMMAND;
-  }
-
-  /** That is over. */
-  unblock(): void {
-    if (--this.#commands === 0) this.#ended(COMMAND);
+    return () => {
+      if (isOpen && --this.#commands === 0) this.#ended(COMMAND);
+      isOpen = false;
+    };
   }
 
   /** It is part of a relay from now on. */
@@ -214,7 +225,8 @@ export class Lane<O extends Owner = Owner> {
   }
 
   /** Redis is known not to have its owner on record, or to have it rightly. */
-  leave(): void {
+  leave(relay: Passing): void {
+    if (this.#relay !== relay) return;
     this.#relay = undefined;
     this.#ended(RELAY);
   }
@@ -267,6 +279,8 @@ export class OwnerCommand<O extends Owner = Owner> {
   readonly begunAt = performance.now();
   /** Whether it was written to leave no hold. */
   leftNone = false;
+  /** Whether it has ended; set by its lane. */
+  over = false;
 
   constructor(ownership: O, sendRecord: SendRecord, number: number, isAlone: boolean) {
     this.ownership = ownership;

@@ -324,8 +324,9 @@ export class OwnershipTable {
   }
 
   /** An acquisition has ended. @param failed - the section for which it was made, if it did not acquire the lock */
-  ended(ownership: Ownership, failed: object | undefined): void {
-    ownership.lane.unclaim();
+  ended(acquisition: { readonly ownership: Ownership }, failed: object | undefined): void {
+    const { ownership } = acquisition;
+    ownership.lane.unclaim(acquisition);
     if (ownership.holds.length === 0) this.tidy(ownership);
     this.#sectionQueues?.free(ownership);
     if (failed !== undefined) this.#sectionQueues?.free(failed);

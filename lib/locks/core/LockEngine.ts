@@ -66,17 +66,16 @@ export class LockEngine {
     const { acquisition } = target;
     const { section } = request.call;
     // Parallel readers wait only for each other's acquisition, not for each other's section.
-    ownership.lane.claim(this.shared ? undefined : section);
+    ownership.lane.claim(target, this.shared ? undefined : section);
     let ok = false;
     try {
       const acquired = await acquireWithin(acquisition, waitLimit(request.waitMs, request.signal));
       if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, failure: acquisition.failure };
-      acquisition.succeeded();
       ok = true;
       return { ok: true, hold: this.#addHold(target, acquired, request, watchdogMs), token: acquired.reply.token };
     } finally {
       if (target.selfWait !== undefined) context.selfWaits.end(target.selfWait);
-      context.ownerships.ended(ownership, ok ? undefined : section);
+      context.ownerships.ended(target, ok ? undefined : section);
     }
   }
 
@@ -223,9 +222,9 @@ export class LockEngine {
     const ownership = ownerships.open(identity);
     wakeWaiters(this.context, this.kind, identity);
     // It stays in the table: values that others of its thread acquire now must not be cut off from it.
-    ownership.lane.block();
+    const unblock = ownership.lane.block();
     if (ownerships.release(ownership, hold)) ownerships.update(ownership);
-    ownership.lane.unblock();
+    unblock();
     // The thread has the lock again, or is acquiring it: its next command sets the right number of holds.
     if (ownership.lane.claimed || ownership.holds.length > 0) return;
     const turn = ownership.lane.turn('undo');

@@ -273,8 +273,8 @@ export function undo(
           ? kind.move!(ownership, ownership.owner, from, leaseMs, sendRecord)
           : kind.release(command),
     });
-  const endRelease = (): void => {
-    lane.unblock();
+  const endTry = (unblock: () => void): void => {
+    unblock();
     // Another try may follow, but until then no release is under way.
     ownerships.tidy(ownership);
   };
@@ -293,36 +293,36 @@ export function undo(
       return waiter !== undefined || handOver !== undefined || ownership.holds.length > 0;
     },
     async undo(newRecord) {
-      lane.block();
+      const unblock = lane.block();
       try {
         const left = waiter && kind.abandon!(waiter, newRecord());
         await Promise.all([left, waiterOnly ? undefined : giveBack(newRecord())]);
       } finally {
-        endRelease();
+        endTry(unblock);
       }
       // The waiter is off its queue now. What the broken socket may still add lives for a lease, not for a whole wait.
       this.atLeastMs = Math.min(this.atLeastMs!, LATE_WAITER_MS);
       return waiterOnly;
     },
     ended() {
-      if (lane.endUndo() && from !== undefined) undoneAttach.delete(from);
+      if (endUndo() && from !== undefined) undoneAttach.delete(from);
       ownerships.tidy(ownership);
     },
   };
   // Until the undo is sent, the thread must not acquire: the undo would release the new hold.
-  lane.beginUndo();
+  const endUndo = lane.undo();
   if (from !== undefined) undoneAttach.set(from, ownership.threadId);
-  lane.block();
+  const unblock = lane.block();
   const begin = (): void => {
     rollback.undo(leftover, why);
-    endRelease();
+    endTry(unblock);
   };
   if (handOver === undefined) return begin();
   void handOver
     .catch(() => true)
     .then((there) => {
       if (there) return begin();
-      lane.endUndo();
-      endRelease();
+      endUndo();
+      endTry(unblock);
     });
 }

@@ -279,7 +279,7 @@ class Relay implements Passing {
   }
 
   #leave(ownership: Ownership): void {
-    ownership.lane.leave();
+    ownership.lane.leave(this);
     this.#context.ownerships.tidy(ownership);
   }
 

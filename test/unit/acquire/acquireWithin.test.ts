@@ -94,6 +94,16 @@ describe('acquireWithin', () => {
     expect(acquirable.log).to.deep.equal(['attempt']);
   });
 
+  it('tells of its success once, and not where it gives up', async () => {
+    Object.assign(acquirable, { waits: false, succeeded: () => acquirable.log.push('succeeded') });
+    acquirable.answers = [YES, no(1)];
+    acquire();
+    await turn();
+    acquire();
+    await turn();
+    expect(acquirable.log).to.deep.equal(['attempt', 'succeeded', 'attempt', 'join', 'giveUp']);
+  });
+
   it('makes one attempt where nobody waits', async () => {
     acquirable.waits = false;
     const lock = acquire();

@@ -197,11 +197,11 @@ describe('handing over within a process', () => {
     const waiter = new Outcome(client.lock().lock(-1, undefined, 2));
     await turn();
     const heir = [...client.ownerships.all()].find((ownership) => ownership !== held)!;
-    heir.lane.block();
+    const unblock = heir.lane.block();
     await client.lock().unlock(1);
     await turn();
     expect(client.executor.count('lock.handOver')).to.equal(0);
-    heir.lane.unblock();
+    unblock();
     await clock.tickAsync(30_000);
     expect(waiter.state).to.equal('resolved');
   });

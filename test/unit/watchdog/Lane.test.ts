@@ -11,8 +11,9 @@ const RENEWAL: Renewal = { renew: async () => [], batchOf: () => 0 };
 /** What may be under way, of the owner itself, and of another set of its values. */
 const UNDER_WAY: Readonly<Record<string, (lane: Lane) => () => void>> = {
   claim: (lane) => {
-    lane.claim(undefined);
-    return () => lane.unclaim();
+    const acquisition = {};
+    lane.claim(acquisition, undefined);
+    return () => lane.unclaim(acquisition);
   },
   command: (lane) => {
     const command = lane.begin(newSendRecord(), true);
@@ -20,7 +21,7 @@ const UNDER_WAY: Readonly<Record<string, (lane: Lane) => () => void>> = {
   },
   relay: (lane) => {
     lane.join(RELAY);
-    return () => lane.leave();
+    return () => lane.leave(RELAY);
   },
 };
 
@@ -94,7 +95,7 @@ describe('the order of what one owner does', () => {
 
   it('a release and a lease wait only while there are holds; an undo does not care', async () => {
     const one = hold(own);
-    own.lane.claim(undefined);
+    own.lane.claim({}, undefined);
     const waiting = (['release', 'lease', 'undo'] as const).map((wanted) => own.lane.turn(wanted)!);
     own.holds = own.holds.filter((hold) => hold !== one);
     own.lane.recheck();
@@ -112,7 +113,7 @@ describe('the order of what one owner does', () => {
     own.holds = own.holds.filter((hold) => hold !== second);
     expect(command.leaves()).to.deep.equal({ left: 1, remainingMs: 0 });
     expect(command.leftNone).to.equal(false);
-    own.lane.leave();
+    own.lane.leave(RELAY);
     expect(command.leaves()).to.deep.equal({ left: 0, remainingMs: 0 });
     expect(command.leftNone).to.equal(true);
   });
@@ -154,15 +155,39 @@ describe('the order of what one owner does', () => {
 
   it('is busy for a caller, and idle when nothing is left, undos that pause included', () => {
     const { lane } = own;
-    lane.beginUndo();
+    const endUndo = lane.undo();
     expect([lane.idle, lane.busy]).to.deep.equal([false, false]);
-    lane.block();
+    let unblock = lane.block();
     expect(lane.busy, 'no caller waits for an undo').to.equal(false);
-    lane.unblock();
-    expect(lane.endUndo()).to.equal(true);
-    lane.block();
+    unblock();
+    expect(endUndo()).to.equal(true);
+    unblock = lane.block();
     expect([lane.idle, lane.busy]).to.deep.equal([false, true]);
-    lane.unblock();
+    unblock();
     expect([lane.idle, lane.busy]).to.deep.equal([true, false]);
+  });
+
+  it('what ends ends once, and nothing but itself', () => {
+    const { lane } = own;
+    const [mine, others] = [{}, {}];
+    for (const [wanted, begin, end] of [
+      ['claim', () => lane.claim(mine, undefined), [() => lane.unclaim(others), () => lane.unclaim(mine)]],
+      ['count', () => lane.join(RELAY), [() => lane.leave({ ...RELAY }), () => lane.leave(RELAY)]],
+    ] as const) {
+      begin();
+      end[0]();
+      expect(lane.mustWait(wanted), `${wanted}: another one has ended`).to.equal(true);
+      end[1]();
+      expect(lane.mustWait(wanted)).to.equal(false);
+    }
+    const command = lane.begin(newSendRecord(), true);
+    const unblock = lane.block();
+    for (const end of [() => lane.end(command, true), () => lane.end(command, true)]) end();
+    expect(lane.mustWait('heir'), 'a command that ended twice').to.equal(true);
+    unblock();
+    unblock();
+    expect(lane.idle).to.equal(true);
+    const ends = [lane.undo(), lane.undo()];
+    expect([ends[0]!(), ends[0]!(), lane.idle, ends[1]!(), lane.idle]).to.deep.equal([false, false, false, true, true]);
   });
 });

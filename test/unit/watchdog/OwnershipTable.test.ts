@@ -77,18 +77,18 @@ describe('OwnershipTable', () => {
   it('keeps an ownership while anything of it is under way, and forgets no other in its place', () => {
     const ownership = owned.ownership('a');
     const { lane } = ownership;
-    lane.claim(undefined);
+    lane.claim(ownership, undefined);
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(1);
-    lane.unclaim();
-    lane.block();
+    lane.unclaim(ownership);
+    const unblock = lane.block();
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(1);
-    lane.unblock();
-    lane.beginUndo();
+    unblock();
+    const endUndo = lane.undo();
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(1);
-    lane.endUndo();
+    endUndo();
     owned.table.tidy(ownership);
     expect(owned.table.size).to.equal(0);
     owned.take('a');
@@ -134,17 +134,16 @@ describe('OwnershipTable', () => {
   it('resolves who waits for the end of an acquisition, or of all releases', async () => {
     const { lane } = owned.ownership('a');
     expect([lane.turn('undo'), lane.turn('alone')]).to.deep.equal([undefined, undefined]);
-    lane.claim(undefined);
-    lane.block();
-    lane.block();
+    lane.claim(owned, undefined);
+    const ends = [lane.block(), lane.block()];
     const events: string[] = [];
     const idle = lane.turn('undo')!.then(() => events.push('idle'));
     const released = lane.turn('alone')!.then(() => events.push('released'));
-    lane.unblock();
-    lane.unclaim();
+    ends[0]!();
+    lane.unclaim(owned);
     await idle;
     expect(events).to.deep.equal(['idle']);
-    lane.unblock();
+    ends[1]!();
     await released;
     expect(events).to.deep.equal(['idle', 'released']);
   });

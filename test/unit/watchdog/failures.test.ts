@@ -39,7 +39,7 @@ describe('Watchdog: trouble', () => {
       owned.take('a');
       // As an engine does, which keeps the ownership of its last thread; so does an undo.
       const ownership = owned.ownership('a');
-      ownership.lane.beginUndo();
+      ownership.lane.undo();
       owned.answer = () => (owned.batches.length === 1 ? reply.promise : Promise.resolve([true]));
       await clock.tickAsync(10_001);
       owned.giveBack('a');
@@ -166,7 +166,7 @@ describe('Watchdog: trouble', () => {
 
   it('gives a loss no cause from before its lock was given back and taken again', async () => {
     const ownership = owned.ownership('a');
-    ownership.lane.beginUndo();
+    ownership.lane.undo();
     owned.take('a');
     owned.answer = () => Promise.reject(new Error('down'));
     await clock.tickAsync(10_001);
