@@ -16,11 +16,40 @@ interface Manifest {
  */
 export function installFolder(folder: string, what: string, say: (line: string) => void): boolean {
   if (isComplete(folder)) return true;
+  return alone(folder, () => isComplete(folder) || install(folder, what, say));
+}
+
+function install(folder: string, what: string, say: (line: string) => void): boolean {
   say(`installing ${what} into ${path.relative(process.cwd(), folder)}/node_modules (npm ci) ...`);
   // npm ci refuses a lock file without the builds for other platforms, which some registries do not list.
   const installed =
     npm(folder, ['ci', '--loglevel=silent']) || npm(folder, ['install', '--no-save', '--loglevel=error']);
   return installed && isComplete(folder);
+}
+
+/** After this time (ms) whoever installs is taken for dead. */
+const GIVEN_UP_MS = 300_000;
+const LOOK_EVERY_MS = 200;
+
+/** Runs it while no other process does so for that folder: test files that share it may run side by side. */
+function alone<T>(folder: string, run: () => T): T {
+  const mark = path.join(folder, '.installing');
+  for (;;) {
+    try {
+      fs.mkdirSync(mark);
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const ageMs = Date.now() - (fs.statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (ageMs > GIVEN_UP_MS) fs.rmSync(mark, { recursive: true, force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
+  }
+  try {
+    return run();
+  } finally {
+    fs.rmSync(mark, { recursive: true, force: true });
+  }
 }
 
 /** Runs npm in a folder. @returns whether it succeeded */
