@@ -144,7 +144,7 @@ function testFiles(places: readonly string[]): string[] {
     if (fs.statSync(whole).isFile()) return [path.relative(projectRoot, whole)];
     const files = fs
       .readdirSync(whole, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.test.ts'));
+      .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'));
     return files.map((file) => path.relative(projectRoot, path.join(whole, file))).sort();
   });
 }
