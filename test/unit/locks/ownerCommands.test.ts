@@ -110,6 +110,24 @@ describe('commands of one owner that are under way together', () => {
     });
   }
 
+  it('two leases without a reply: the shorter one counts, since Redis may have either', async () => {
+    for (const [first, second] of [
+      [60_000, 2_000],
+      [2_000, 60_000],
+    ] as const) {
+      client = new FakeClient();
+      const hold = await take(30_000);
+      client.executor.mute();
+      for (const leaseMs of [first, second]) hold.extend(leaseMs).catch(() => undefined);
+      await turn();
+      expect(hold.remainingLeaseMs).to.be.within(1_900, 2_000);
+      await clock.tickAsync(2_000);
+      expect([hold.isHeld, hold.signal.aborted]).to.deep.equal([false, true]);
+      client.executor.resume();
+      await clock.tickAsync(130_000);
+    }
+  });
+
   it('a lease that a release has carried stays, although its own command was refused for good', async () => {
     const [outer, inner] = [await take(5_000), await take(4_000)];
     client.executor.fail(RELEASE, new CommandError('extend', new Error('OOM command not allowed')));
