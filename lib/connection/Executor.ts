@@ -37,7 +37,7 @@ const WAIT_PER_RETRY_MS = 1_000;
 const SILENT_TIMEOUTS = 2;
 
 /**
- * Servers count as silent when the oldest command has had no answer for so long, in ms, or for the command time-out.
+ * Servers count as silent when the oldest command has had no answer for this long, in ms, or for the command time-out.
  */
 const SILENT_MS = 1_500;
 /** The shortest pause between two looks, in ms. */
@@ -388,7 +388,7 @@ export class Executor implements CommandExecutor {
     if (!isWritten && this.#connectionNumber > 0 && isGone(this.#link.lastError)) pending.refusedAt ??= now;
     const end = this.#budgetEnd(pending);
     if (end > now) return pending.endAt(end, () => this.#spent(pending));
-    // What is written stays until it is answered, or until the link is told that it was not.
+    // What is written stays until it is answered, or until the link learns that it was not.
     if (!isWritten) this.#leave(pending);
     const ms = Math.round(end - pending.startedAt!);
     pending.fail(isWritten ? new CommandTimeoutError(pending.what, ms, true) : connectionError(pending, this.#link));

@@ -70,7 +70,7 @@ export class ObjectListeners {
     const message = `Whether the server sends events about keys could not be read: object listeners need ${SETTING} Egx`;
     logSafely(this.#settings.logger, 'warn', {}, message);
   });
-  /** Aborts when it is closed: no call waits for a subscription any more. */
+  /** Aborts when it is closed: no call waits for a subscription then. */
   readonly #closing = new AbortController();
 
   constructor(source: KeyEventSource, executor: CommandExecutor, settings: Settings) {

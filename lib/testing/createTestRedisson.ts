@@ -38,7 +38,7 @@ export function createTestRedisson(options: TestRedissonOptions = {}): TestRedis
     reset() {
       failures.reset(resetError);
       interrupt(resetError);
-      // As after a restart without data: what a handle had set is not there any more.
+      // As after a restart without data: what a handle had set is gone.
       connections?.lose();
     },
   };

@@ -24,7 +24,7 @@ const KEEP_MS = 60_000;
 
 /** What a view needs. */
 export interface ClusterOptions {
-  /** The first nodes to ask, also when no known node answers any more. */
+  /** The first nodes to ask, also when none of the known nodes answers. */
   readonly seeds: () => Promise<readonly NodeAddress[]>;
   /** Connects to a node. */
   readonly connect: (address: NodeAddress) => StandaloneLink;

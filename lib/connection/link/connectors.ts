@@ -17,7 +17,7 @@ export type Connector = NonNullable<RedisOptions['Connector']>;
 
 /**
  * Chooses a server.
- * @param unwanted - aborts when no server is needed any more: ends at once, without timers or sockets left
+ * @param unwanted - aborts when a server is no longer needed: ends at once, without timers or sockets left
  */
 export type Choice = (trouble: (error: Error) => void, unwanted: AbortSignal) => Promise<NodeAddress>;
 

@@ -126,7 +126,7 @@ export interface CommandExecutor {
   readonly busy: boolean;
 
   /**
-   * The client begins to drain: rejects unsent attempts of acquisitions that may not begin any more.
+   * The client begins to drain: rejects unsent attempts of acquisitions that may no longer begin.
    */
   drain?(): void;
 

@@ -99,7 +99,7 @@ export class PendingCommand implements ReplicaAck {
     this.context = this.cleanup ? OUTSIDE : callerContext();
   }
 
-  /** Whether its caller does not wait any more. */
+  /** Whether its caller has stopped waiting. */
   get cancelled(): boolean {
     return this.sendRecord?.cancelled === true;
   }

@@ -22,7 +22,7 @@ const CHANNELS_PER_COMMAND = 1_000;
 export interface ListenOptions {
   /** Longest time for a reply, in ms. */
   readonly timeout: number;
-  /** Called when the server does not answer any more: other connections to it may be dead, too. */
+  /** Called when the server no longer answers: other connections to it may be dead, too. */
   readonly onSilence?: () => void;
   /** Set for sharded pub/sub: called with each channel whose slot is on another node, after it is forgotten here. */
   readonly moved?: ((channel: string, error: Error) => void) | undefined;
@@ -228,7 +228,7 @@ export class ConnectionSubscriber implements Subscriber {
     if (this.#wanted.size === 0) this.#heartbeat.stop();
   }
 
-  /** Nothing can be sent any more. */
+  /** Nothing more can be sent. */
   #quiet(): void {
     clearTimeout(this.#retry);
     this.#retry = undefined;

@@ -41,7 +41,7 @@ export class Heartbeat {
     this.#interval ??= runOutside(() => setInterval(check, intervalMs)).unref();
   }
 
-  /** Does not beat any more. */
+  /** Stops beating. */
   stop(): void {
     clearInterval(this.#interval);
     this.#interval = undefined;

@@ -175,7 +175,7 @@ export class ShardedSubscriber implements Subscriber {
     if (channels.length > 0) this.events?.interrupted(channels);
   }
 
-  /** These live channels are subscribed again. Those of one turn are told together. */
+  /** These live channels are subscribed again. Those of one turn are reported together. */
   #restore(channels: readonly string[]): void {
     if (channels.length === 0) return;
     if (this.#restored.size === 0) queueMicrotask(() => this.#tellRestored());
@@ -197,7 +197,7 @@ export class ShardedSubscriber implements Subscriber {
     if (this.#interrupted.size > 0) this.events?.interrupted([...this.#interrupted]);
   }
 
-  /** A shard does not own the slot of a channel any more, and has forgotten the channel. */
+  /** A shard no longer owns the slot of a channel, and has forgotten the channel. */
   #moved(channel: string, error: Error, from: NodeAddress): void {
     const subscription = this.#subscriptions.get(channel);
     if (subscription !== undefined) {

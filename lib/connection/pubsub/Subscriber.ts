@@ -25,7 +25,7 @@ export interface Subscriber {
   readonly countsReceivers: boolean;
   /** Resolves when the server has acknowledged, however long connecting takes. Rejects when closed or refused. */
   subscribe(channel: string): Promise<void>;
-  /** Forgets the channel; errors are ignored, since it has no listener any more. */
+  /** Forgets the channel; errors are ignored, since it no longer has a listener. */
   unsubscribe(channel: string): void;
   /** Counts the listeners of a channel on all nodes, where PUBLISH does not; `undefined`: that cannot be known. */
   countListeners?(channel: string): Promise<number | undefined>;

@@ -70,7 +70,7 @@ export class ChildGroup {
   /**
    * Ends all of its processes: TERM, the grace, KILL.
    * @param graceMs - time between TERM and KILL, in ms; 0: KILL at once
-   * @returns resolves when all have ended, at the latest `AFTER_KILL_MS` after the first KILL
+   * @returns resolves when all have ended, `AFTER_KILL_MS` at most after the first KILL
    */
   async terminate(graceMs: number): Promise<void> {
     if (graceMs > 0) {

@@ -88,7 +88,7 @@ export function latch(name: string, options: LatchOptions): Promise<number> {
   return remedied(name, options, options.open === true ? { action: 'openLatch' } : undefined);
 }
 
-/** @param remedy - `undefined`: show what there is */
+/** @param remedy - `undefined`: only show the object */
 async function remedied(name: string, options: ReportOptions, remedy: Remedy | undefined): Promise<number> {
   const before = await inspecting(options, (inspector) => inspector.inspect(name));
   if (remedy === undefined) return show(before, options);

@@ -14,7 +14,7 @@ const MAX_QUESTIONS = 10;
 const SERVES_MS = 5_000;
 /** A brief survey waits this long for answers, in ms: a client that is well has answered by then. */
 const GRACE_MS = 100;
-/** What a client has said of a hold is remembered this long, in ms, for when it does not answer any more. */
+/** What a client has said of a hold is remembered this long, in ms, for when it stops answering. */
 const REMEMBERED_MS = 60 * 60_000;
 
 /** The answers of several clients, as of now. */
@@ -65,7 +65,7 @@ export class Answers {
 
   /**
    * Asks every client that has held or waited for something for some seconds. Holders of the objects come first.
-   * @param objects - report only holds of these. Redis does not store who has permits: every client may have some
+   * @param objects - report only holds of these. Redis does not store who holds permits: every client may have some
    * @param patience - `anew`: asks all again, and waits for all; `all`: waits for all, but reuses young answers;
    *   `brief`: reuses them, too, and does not wait for clients that take long. A later survey has their answers
    * @returns `undefined` if the inspector's user may not ask

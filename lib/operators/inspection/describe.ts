@@ -173,7 +173,7 @@ export async function describeNumber(redis: KeyReader, key: string): Promise<Fou
   };
 }
 
-/** The objects that are a number: Redis does not store who has permits, or who counts down. */
+/** The objects that are a number: Redis does not store who holds permits, or who counts down. */
 const NUMBERS: ReadonlySet<ObjectReport['kind']> = new Set(
   ALL_KINDS.filter(({ data }) => data === 'number').map(({ report }) => report),
 );
@@ -183,7 +183,7 @@ export function hasNumber(kind: ObjectReport['kind']): boolean {
   return NUMBERS.has(kind);
 }
 
-/** Whether it has permits. Redis does not store who has them: only the clients know. */
+/** Whether it has permits. Redis does not store who holds them: only the clients know. */
 export function hasPermits(kind: ObjectReport['kind']): boolean {
   return kind === 'semaphore' || kind === 'permitExpirableSemaphore';
 }

@@ -16,7 +16,7 @@ type Fate =
 
 /**
  * What a restart or a failover between two complete scans has lost: the locks whose owners were seen before and are not
- * there any more. Locks that were released while only the connection was away are no loss.
+ * there now. Locks that were released while only the connection was away are no loss.
  *
  * @param last - what was seen before
  * @param present - what is there now

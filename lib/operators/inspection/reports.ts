@@ -79,7 +79,7 @@ export type VerdictKind =
   | 'free'
   /** Held, by a watchdog or with a lease, without a known problem; no permit is left; a latch is closed. */
   | 'held'
-  /** Its holder is not connected any more: the hold ends at `endsAt`. */
+  /** Its holder is no longer connected: the hold ends at `endsAt`. */
   | 'holder-gone'
   /**
    * Its holder is connected, but does not answer, and nothing shows that the lock is renewed or has a lease of its own;
@@ -107,7 +107,7 @@ export interface Verdict {
   readonly endsAt?: number;
   /**
    * Present if somebody has waited for 30 s for a permit or a latch. Nobody can tell whether that is trouble: Redis
-   * does not store who has the permits.
+   * does not store who holds the permits.
    */
   readonly amber?: true;
   /** Of a dead-lock: each client waits for the next; the last waits for the first. */
@@ -304,7 +304,7 @@ export interface HealthReport {
 }
 
 /**
- * Reported when the health of Redis for locks has changed. A listener is told after its first event if it is not empty.
+ * Reported when the health of Redis for locks has changed. A listener gets one after its first event, unless empty.
  */
 export interface HealthEvent {
   readonly kind: 'health';

@@ -46,7 +46,7 @@ export function verdictOf(report: Unjudged, facts: VerdictFacts): Verdict {
   }
 }
 
-/** Only clients know who has permits, and only if they release them through a hold. */
+/** Only clients know who holds permits, and only if they release them through a hold. */
 function whoHasPermits({ holders }: Unjudged): string {
   if (holders.length === 0) return 'Redis does not record who holds permits, and no process reports having one.';
   return 'The holders shown have reported themselves; there may be others.';
