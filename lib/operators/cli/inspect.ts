@@ -189,7 +189,7 @@ async function inspecting<T>(options: ReportOptions, act: (inspector: Inspector)
 }
 
 /** How long a command that is done waits for what a server says of itself, in ms. */
-const HEALTH_MS = 2_000;
+const HEALTH_MS = 5_000;
 
 async function sayHealth(asked: Promise<HealthReport | undefined>): Promise<void> {
   const { refuses, denied } = (await inTime(asked, HEALTH_MS))?.value ?? {};

@@ -1,6 +1,7 @@
 import type { Settings } from '../../config/Settings';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { CommandError } from '../../errors';
+import { REFUSALS } from '../inspection/refusals';
 import { fieldsOf } from '../inspection/servers';
 
 /** The reply of a server, or the reason why it gave no value. */
@@ -96,6 +97,12 @@ export async function answer<T>(asked: Promise<T>): Promise<Answer<T>> {
   }
 }
 
+/** Whether an error shows that a server is within reach: one that refuses locks may refuse PING, too (MISCONF). */
+export function isAnswer(refusal: string): boolean {
+  const [code = ''] = refusal.split(' ', 1);
+  return code !== 'NOPERM' && code in REFUSALS;
+}
+
 /** The text of an error: that of the server if it has replied. */
 export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -108,7 +115,7 @@ async function measure(ask: ServerFacts['ask']): Promise<Answer<number>> {
   for (let i = 0; i < PINGS; i++) {
     const startedAt = performance.now();
     const reply = await ask('ping', []);
-    if ('refusal' in reply) return reply;
+    if ('refusal' in reply && !isAnswer(reply.refusal)) return reply;
     times.push(performance.now() - startedAt);
   }
   return { value: times.sort((a, b) => a - b)[Math.floor(PINGS / 2)]! };

@@ -3,7 +3,7 @@ import type { ClusterTopology, NodeAddress } from '../../config/Topology';
 import { connect } from '../../connection/connect';
 import type { CommandExecutor } from '../../connection/pending/CommandExecutor';
 import { slotOf } from '../../util/names';
-import { type Answer, answer, type Server } from './facts';
+import { type Answer, answer, isAnswer, type Server } from './facts';
 
 /** Time limit for the first answer of a node, in ms. A slower node is frozen, or cut off. */
 const PROBE_MS = 2_000;
@@ -61,7 +61,7 @@ async function clusterNodes(
 }
 
 function refusalOf(asked: Answer<unknown>): string | undefined {
-  return 'refusal' in asked ? asked.refusal : undefined;
+  return 'refusal' in asked && !isAnswer(asked.refusal) ? asked.refusal : undefined;
 }
 
 async function probeNode(settings: Settings, address: NodeAddress, opened: CommandExecutor[]) {

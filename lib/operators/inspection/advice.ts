@@ -58,7 +58,8 @@ const ONE_PROCESS =
   'Restart that process: its locks end at most one lease later. Then take the locks in one order everywhere.';
 
 const LOCK_HELD =
-  'If it takes longer than usual, check what the named process does. It is stuck once a caller has waited 30 s.';
+  'If it takes longer than usual, check what the named process does. It is stuck once a caller has waited 30 s, unless ' +
+  'long waits are expected.';
 /** For objects with a number: their holders are not in Redis. By verdict; they are never called stuck. */
 const WITHOUT_OWNERS: Readonly<Record<string, string>> = {
   held:

@@ -4,7 +4,7 @@ import { type Browser, launch } from 'puppeteer-core';
 import { skip } from '../../support';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const NO_BROWSER = `no browser is found by CHROME_PATH, nor on the PATH as ${NAMES.join(', ')}`;
+export const NO_BROWSER = `no browser is found by CHROME_PATH, nor on the PATH as ${NAMES.join(', ')}`;
 
 /** The browser of this machine: that of CHROME_PATH, else one on the PATH. */
 export function chromePath(): string | undefined {

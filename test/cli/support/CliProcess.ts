@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { redisUrl, sleepUntil, trackClient } from '../../support';
 import { projectRoot } from '../../../tools/buildOutput';
+import { laterForReal } from '../../../tools/realTimers';
 
 /** The built command. */
 export const COMMAND = path.join(projectRoot, 'dist', 'operators', 'cli', 'main.js');
@@ -15,6 +16,9 @@ const OTHER_IOREDIS =
 
 /** On a machine that has other things to do, a Node takes its time to start. */
 export const TIMEOUT_MS = 60_000;
+
+/** A command that has ended and left its output open is not read for longer than this, in ms. */
+const LEFT_BEHIND_MS = 2_000;
 
 /** How a command has ended. */
 export interface CliEnd {
@@ -47,9 +51,14 @@ export class CliProcess {
     this.#child.stdin!.on('error', () => undefined);
     if (input !== undefined) this.#child.stdin!.end(input);
     this.ended = new Promise((resolve) => {
-      // Not `close`: what the command left behind would keep our pipes open, and it must not be there.
+      // `close` comes when all is read. What the command has left behind would keep our pipes open.
       this.#child.once('exit', (code) => {
-        setImmediate(() => resolve({ code: code ?? -1, stdout: this.stdout, stderr: this.stderr }));
+        const end = (): void => {
+          cancel();
+          resolve({ code: code ?? -1, stdout: this.stdout, stderr: this.stderr });
+        };
+        const cancel = laterForReal(end, LEFT_BEHIND_MS);
+        this.#child.once('close', end);
       });
     });
   }

@@ -9,11 +9,11 @@ export type Act =
   /** Takes locks and keeps them; without a lease the watchdog renews them. */
   | { readonly kind: 'hold'; readonly names: readonly string[]; readonly leaseMs?: number; readonly thread?: boolean }
   | { readonly kind: 'wait'; readonly name: string; readonly callers: number }
-  /** Sets a semaphore, and takes all of its permits, which have no owner. */
-  | { readonly kind: 'takePermits'; readonly name: string; readonly permits: number }
+  /** Sets a semaphore, and takes permits of it, which have no owner. */
+  | { readonly kind: 'takePermits'; readonly name: string; readonly permits: number; readonly take: number }
   /** Callers who take one of the permits for a moment, over and over. */
   | { readonly kind: 'throttle'; readonly name: string; readonly permits: number; readonly callers: number }
-  | { readonly kind: 'waitForPermit'; readonly name: string }
+  | { readonly kind: 'waitForPermits'; readonly name: string; readonly permits: number }
   | { readonly kind: 'waitForLatch'; readonly name: string }
   /** Gives all back that it holds. */
   | { readonly kind: 'giveBack'; readonly names: readonly string[] }
@@ -43,6 +43,10 @@ export class SceneProcess {
     child.on('message', (answer: Answer) => {
       this.#open.get(answer.id)?.(answer);
       this.#open.delete(answer.id);
+    });
+    child.once('exit', (code, signal) => {
+      const error = `the process ${this.pid} has ended before it answered: ${signal ?? code}`;
+      for (const [id, answer] of this.#open) answer({ id, error });
     });
   }
 
@@ -102,11 +106,7 @@ export class SceneProcess {
 
   #answerTo(id: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const ended = (code: number | null, signal: NodeJS.Signals | null): void =>
-        reject(new Error(`the process ${this.pid} has ended before it answered ${id}: ${signal ?? code}`));
-      this.#child.once('exit', ended);
       this.#open.set(id, ({ value, error }) => {
-        this.#child.off('exit', ended);
         if (error === undefined) resolve(value);
         else reject(new Error(error));
       });

@@ -10,7 +10,7 @@ Object.assign(globalThis, { WATCHDOG_THREAD_FILE: thread });
 const client = Redisson.create({ url, lockWatchdogTimeout: Number(watchdog), introspection: { callSites: true } });
 const register = new Registry();
 // Few names: text of 50 000 series would block this process, and it would rightly be called busy.
-collectLockMetrics({ register, nameOf: (name) => (/^order:(?!7$|31415$)/.test(name) ? 'order' : name) });
+collectLockMetrics({ register, nameOf: (name) => (/^order:(?!7$|3141$)/.test(name) ? 'order' : name) });
 
 const forever = new Promise<never>(() => undefined);
 const ignore = (): void => undefined;
@@ -34,14 +34,14 @@ async function perform(act: Act): Promise<unknown> {
     case 'takePermits': {
       const semaphore = client.getSemaphore(act.name);
       await semaphore.trySetPermits(act.permits);
-      return semaphore.acquire(act.permits);
+      return semaphore.acquire(act.take);
     }
     case 'throttle':
       await client.getSemaphore(act.name).trySetPermits(act.permits);
       for (let i = 0; i < act.callers; i++) void throttled(act.name);
       return;
-    case 'waitForPermit':
-      void client.getSemaphore(act.name).acquire();
+    case 'waitForPermits':
+      void client.getSemaphore(act.name).acquire(act.permits);
       return;
     case 'waitForLatch':
       await client.getCountDownLatch(act.name).trySetCount(1);
