@@ -77,9 +77,10 @@ Range(seq) == {seq[i] : i \in 1..Len(seq)}
 (*   renew     the watchdog; count: which hold it is for                   *)
 (*                                                                         *)
 (* `thread` is whose command it is, `owner` the name that Redis reads.     *)
-(* `by`: "call" has a caller that waits for its answer; "relay" confirms   *)
-(* local hand-overs; "undo" is sent in the background; nobody waits for a  *)
-(* command that is "dropped".                                              *)
+(* `by`: "call" has a caller that waits for its answer; "extend" likewise, *)
+(* a release that leaves all holds; "relay" confirms local hand-overs;     *)
+(* "undo" is sent in the background; nobody waits for a command that is    *)
+(* "dropped".                                                              *)
 (* `repeat`: it was sent before, and may have run: it takes no new token.  *)
 (* (Unless the client may have left a hold there: see Breaks.)             *)
 (* `good`: for so long after it was sent its caller may believe in what it *)
@@ -121,7 +122,8 @@ Run(r, c) ==
                            THEN r.holds - 1 ELSE c.count
                   ttl == IF c.lease = 0 THEN r.ttl ELSE c.lease
               IN IF count > 0
-                 THEN Did([r EXCEPT !.holds = Min(r.holds, count), !.ttl = ttl], "kept", 0, ttl < r.ttl)
+                 THEN Did([r EXCEPT !.holds = Min(r.holds, count), !.ttl = ttl], "kept", 0,
+                          ttl < r.ttl /\ Broken # "nobody hears of a shorter lease")
                  ELSE Did(FreeWith(r.token), "yes", 0, Broken # "a lock is given back without a message to Java")
     [] c.kind = "move" ->
          IF mine \/ (Broken = "a ticket is taken without a look" /\ c.owner = Ticket)
@@ -154,6 +156,11 @@ Send(l, c) == SendOn(link, l, c)
 \* (`TRUE =` here and below: TLC is to evaluate it, and not to try each of its alternatives as a step of its own.)
 Settled(t) == TRUE = \A c \in UnderWay(Main(t)) : c.kind = "renew" \/ c.by = "dropped" \/ t \notin {c.owner, c.heir}
 
+\* The same, where extensions of its lease may be under way as well: releases and other extensions go beside them.
+Extensions(t) == {c \in UnderWay(Main(t)) : c.by = "extend" /\ c.thread = t}
+MayFollow(t) == TRUE =
+  \A c \in UnderWay(Main(t)) : c.kind = "renew" \/ c.by \in {"dropped", "extend"} \/ t \notin {c.owner, c.heir}
+
 \* The server runs the next command of a connection.
 ServerRuns(l) ==
   /\ link[l].up
@@ -178,13 +185,15 @@ Trusting(name) ==
                                        a.result = "yes" /\ a.cmd.by # "dropped" /\ name \in {a.cmd.owner, a.cmd.heir}}
 
 \* A command that lay in a broken connection runs late. Nobody reads the answer. A release that is late takes the lock
-\* from a thread that has acquired it again: the documented exception.
+\* from a thread that has acquired it again, and an extension to a shorter lease shortens a later one: the documented
+\* exceptions.
 RunsLate(c) ==
   /\ c \in late
   /\ LET done == Run(redis, c)
      IN /\ redis' = done.redis
         /\ ears' = Tell(done.told, ears)
-        /\ excused' = IF done.redis.owner # redis.owner /\ c.kind \in {"release", "move"}
+        /\ excused' = IF /\ c.kind \in {"release", "move"}
+                         /\ done.redis.owner # redis.owner \/ done.redis.ttl < redis.ttl
                       THEN excused \cup Trusting(c.owner) ELSE excused
         /\ ghost' = IF done.redis.owner = redis.owner /\ c.kind # "acquire" THEN ghost ELSE 0
   /\ late' = late \ {c}
@@ -224,10 +233,14 @@ Reconnects(l) ==
   /\ link' = [link EXCEPT ![l].up = TRUE]
   /\ UNCHANGED <<redis, replica, thread, late, undo, ears, ticket, left, excused, ghost, highest>>
 
+\* An extension leaves what there is when it is written: so many holds, for the rest of their lease.
+Fresh(c) == IF c.by # "extend" THEN c
+            ELSE [c EXCEPT !.count = thread[c.thread].holds, !.lease = Max(c.good + Margin, 1)]
+
 SendsAgain(l) ==
   /\ link[l].up
   /\ link[l].again # <<>>
-  /\ link' = [link EXCEPT ![l].again = Tail(@), ![l].pipe = Append(@, Head(link[l].again))]
+  /\ link' = [link EXCEPT ![l].again = Tail(@), ![l].pipe = Append(@, Fresh(Head(link[l].again)))]
   /\ UNCHANGED <<redis, replica, thread, late, undo, ears, ticket, left, excused, ghost, highest>>
 
 (***************************************************************************)
@@ -342,7 +355,7 @@ StartUndo(u, o, lease, to) ==
 \* Sent behind the command that left it. It leaves the holds that the thread has: the thread may have acquired again.
 MayUndo(t) == TRUE =
   /\ undo[t].due
-  /\ thread[t].call = "idle"
+  /\ thread[t].call \in {"idle", "closed"}
   /\ thread[t].as = t
   /\ thread[t].holds = 0 \/ ~undo[t].many   \* what may come late is looked for when the thread has nothing
   /\ Settled(t)
@@ -352,9 +365,20 @@ Undoes(t, rest) ==
   /\ MayUndo(t)
   /\ link' = Send(Main(t), IF undo[t].to = Ticket /\ thread[t].holds = 0
                            THEN Command("move", t, t, Ticket, 0, thread[t].lease, "undo")
-                           ELSE Command("release", t, t, Nobody, thread[t].holds, rest, "undo"))
+                           ELSE Command("release", t, t, Nobody,
+                                        IF thread[t].call = "closed" /\ Broken = "a shutdown forgets the holds that stay"
+                                        THEN 0 ELSE thread[t].holds, rest, "undo"))
   /\ undo' = [undo EXCEPT ![t].due = FALSE]
   /\ UNCHANGED <<redis, replica, thread, late, ears, ticket, left, excused, ghost, highest>>
+
+\* What the calls of a thread have sent, and what waits to be sent, has no caller any more.
+WithoutCalls(lk, t) ==
+  LET own(c) == c.by \in {"call", "extend"} /\ c.kind # "renew" /\ c.thread = t
+      quit(c) == IF own(c) THEN [c EXCEPT !.by = "dropped", !.good = 0] ELSE c
+      kept(c) == ~own(c)
+  IN [lk EXCEPT !.pipe = [i \in 1..Len(@) |-> quit(@[i])],
+                !.out = [i \in 1..Len(@) |-> [@[i] EXCEPT !.cmd = quit(@)]],
+                !.again = SelectSeq(@, kept)]
 
 \* A call ends without the lock: its time is up, or it is aborted. What it has sent may still run.
 GivesUp(t) ==
@@ -363,16 +387,9 @@ GivesUp(t) ==
   /\ left' = [left EXCEPT !.quits = @ - 1]
   /\ LET asked == thread[t].call \in {"asked", "attaching", "heir"}
          awake == thread[t].call \in {"attempt", "asked", "subscribe", "heir"}
-         own(c) == c.by = "call" /\ c.kind # "renew" /\ c.thread = t
-         quit(c) == IF own(c) THEN [c EXCEPT !.by = "dropped", !.good = 0] ELSE c
-         kept(c) == ~own(c)
-         lk == link[Main(t)]
          gone == [thread EXCEPT ![t].call = "idle", ![t].woken = FALSE, ![t].sleep = 0]
          after == IF thread[t].call \in AtHead THEN Leaves(gone, t, awake) ELSE gone
-     IN /\ link' = [link EXCEPT ![Main(t)] =
-                      [lk EXCEPT !.pipe = [i \in 1..Len(@) |-> quit(@[i])],
-                                 !.out = [i \in 1..Len(@) |-> [@[i] EXCEPT !.cmd = quit(@)]],
-                                 !.again = SelectSeq(@, kept)]]
+     IN /\ link' = [link EXCEPT ![Main(t)] = WithoutCalls(@, t)]
         /\ thread' = after
         /\ ears' = Unsubscribes(after, ProcessOf(t), ears)
         /\ undo' = IF (asked \/ undo[t].many) /\ Broken # "a wait that ends forgets the attempt under way"
@@ -419,7 +436,7 @@ HandsOver(t, heir) ==
   /\ thread[t].as = t
   /\ heir # t /\ ProcessOf(heir) = ProcessOf(t)
   /\ thread[heir].call = "asleep" /\ thread[heir].holds = 0
-  /\ Settled(t) /\ Settled(heir) /\ Relays(ProcessOf(t)) = {}
+  /\ MayFollow(t) /\ Settled(heir) /\ Relays(ProcessOf(t)) = {}
   /\ link' = Send(Main(t), Command("move", t, t, heir, 0, thread[heir].lease, "call"))
   /\ thread' = [Leaver(thread, t) EXCEPT ![heir].call = "heir"]
   /\ UNCHANGED <<redis, replica, late, undo, ears, ticket, left, excused, ghost, highest>>
@@ -475,6 +492,33 @@ GivesBack(t) ==
                                    Nobody, 0, 0, "call"))
   /\ UNCHANGED <<redis, replica, late, undo, ears, ticket, left, excused, ghost, highest>>
 
+\* extend(): another lease, shorter or longer. Until it is confirmed the shorter one counts; of several at a time the
+\* last one confirms.
+Extends(t, lease) ==
+  /\ left.extends > 0
+  /\ thread[t].call = "idle"
+  /\ Believes(t)
+  /\ thread[t].as = t
+  /\ MayFollow(t)
+  /\ left' = [left EXCEPT !.extends = @ - 1]
+  /\ link' = Send(Main(t), [Command("release", t, t, Nobody, thread[t].holds, lease, "extend")
+                            EXCEPT !.good = Less(Trust(lease), 0)])
+  /\ thread' = [thread EXCEPT ![t].lease = Max(@, lease),
+                              ![t].until = IF Broken = "a shorter lease counts when it is confirmed" THEN @
+                                           ELSE Shorter(@, lease)]
+  /\ UNCHANGED <<redis, replica, late, undo, ears, ticket, excused, ghost, highest>>
+
+\* The client of a thread shuts down, and does not wait for its sections, or no longer. What they have stays until its
+\* lease ends, and is not renewed. A call under way ends, and what it has sent is undone.
+ShutsDown(t) ==
+  /\ left.shutdowns > 0
+  /\ thread[t].call \in {"idle", "asked"} /\ In(ProcessOf(t)) = {t}
+  /\ left' = [left EXCEPT !.shutdowns = @ - 1]
+  /\ link' = [link EXCEPT ![Main(t)] = WithoutCalls(@, t)]
+  /\ thread' = [thread EXCEPT ![t].call = "closed", ![t].sleep = 0]
+  /\ undo' = IF thread[t].call = "asked" THEN StartUndo(undo, t, thread[t].lease, Nobody) ELSE undo
+  /\ UNCHANGED <<redis, replica, late, ears, ticket, excused, ghost, highest>>
+
 (***************************************************************************)
 (* Tickets: a hold leaves its process, and another one takes it up.        *)
 (***************************************************************************)
@@ -506,6 +550,7 @@ Attaches(t, lease) ==
 Renews(t, lease) ==
   /\ Believes(t)
   /\ thread[t].as = t
+  /\ thread[t].call # "closed"
   /\ left.renewals > 0
   /\ link[Dog(t)].up
   /\ left' = [left EXCEPT !.renewals = @ - 1]
@@ -519,7 +564,8 @@ Expires(t) ==
   /\ thread[t].until <= Slack
   /\ thread' = Wake([thread EXCEPT ![t].holds = 0, ![t].until = 0, ![t].since = 0, ![t].as = t], ProcessOf(t))
   /\ undo' = LET own == StartUndo(undo, t, thread[t].lease, Nobody)
-             IN IF thread[t].as = t THEN own ELSE StartUndo(own, thread[t].as, thread[t].lease, Nobody)
+             IN IF thread[t].call = "closed" THEN undo
+                ELSE IF thread[t].as = t THEN own ELSE StartUndo(own, thread[t].as, thread[t].lease, Nobody)
   /\ UNCHANGED <<redis, replica, link, late, ears, ticket, left, excused, ghost, highest>>
 
 (***************************************************************************)
@@ -618,6 +664,13 @@ Answered(l) ==
                                \/ thread[t].since # c.count /\ Broken # "a renewal counts for the next hold"
                             THEN thread
                             ELSE IF a.result = "yes"
+                                 THEN [thread EXCEPT ![t].until = Max(@, Confirmed(c)), ![t].sure = RelayAge]
+                            ELSE Lost(thread, t)
+          [] c.by = "extend" ->
+               /\ link' = rest /\ same /\ UNCHANGED ticket
+               /\ thread' = IF ~Believes(t) \/ thread[t].as # t THEN thread
+                            ELSE IF a.result = "kept" /\ Cardinality(Extensions(t)) > 1 THEN thread
+                            ELSE IF a.result = "kept"
                                  THEN [thread EXCEPT ![t].until = Max(@, Confirmed(c)), ![t].sure = RelayAge]
                             ELSE Lost(thread, t)
           [] c.by = "call" /\ c.kind = "release" ->
@@ -756,7 +809,9 @@ Init ==
   /\ highest = 0
 
 Steps(t) ==
-  \/ \E lease \in Leases : Calls(t, lease) \/ Renews(t, lease) \/ Detaches(t, lease) \/ Attaches(t, lease)
+  \/ \E lease \in Leases :
+       Calls(t, lease) \/ Renews(t, lease) \/ Extends(t, lease) \/ Detaches(t, lease) \/ Attaches(t, lease)
+  \/ ShutsDown(t)
   \/ Attempts(t) \/ Subscribes(t) \/ WakesUp(t) \/ GivesUp(t) \/ Expires(t) \/ GivesBack(t)
   \/ \E rest \in Remainders : Undoes(t, rest) \/ Unlocks(t, rest)
   \/ \E heir \in Threads : HandsOver(t, heir) \/ HandsOverLocally(t, heir)
@@ -799,6 +854,11 @@ NoGhosts == ghost <= GhostBound
 \* A hold begins with a higher token than any hold before it.
 TokensGrow ==
   [][\A t \in Threads : thread[t].holds = 0 /\ thread'[t].holds > 0 /\ t \notin excused => highest' > highest]_vars
+
+\* A waiter sleeps no longer than the lock lasts, whatever becomes of its holder: it is told of a shorter lease.
+SleepsNoLonger ==
+  \A t \in Threads : thread[t].call = "asleep" /\ ~ears[ProcessOf(t)].mail /\ redis.owner # Nobody =>
+    thread[t].sleep <= redis.ttl
 
 \* A lock that is free while somebody waits for it is taken, or nobody waits any more.
 Waiting(t) == thread[t].call \in AtHead \cup {"queued"}

@@ -6,7 +6,7 @@
 EXTENDS Lock
 
 Nothing == [calls |-> 0, breaks |-> 0, quits |-> 0, cuts |-> 0, renewals |-> 0, detaches |-> 0, crashes |-> 0,
-            failovers |-> 0]
+            failovers |-> 0, extends |-> 0, shutdowns |-> 0]
 
 \* Slow answers.
 DeadlineBudget == [Nothing EXCEPT !.calls = 3]
@@ -18,6 +18,12 @@ RepeatBudget == [Nothing EXCEPT !.calls = 3, !.breaks = 1]
 ReentryBudget == [Nothing EXCEPT !.calls = 3, !.breaks = 1]
 \* The watchdog, with a connection of its own.
 RenewalBudget == [Nothing EXCEPT !.calls = 2, !.renewals = 1, !.breaks = 1]
+\* Leases that get longer and shorter, two changes at a time.
+ExtendBudget == [Nothing EXCEPT !.calls = 2, !.extends = 2]
+\* Holders that die after their lease has got shorter.
+ShortenBudget == [Nothing EXCEPT !.calls = 2, !.extends = 1, !.crashes = 1]
+\* A shutdown under a section, also while that re-enters its lock.
+DrainBudget == [Nothing EXCEPT !.calls = 3, !.shutdowns = 1, !.renewals = 1]
 \* Hand-overs inside of a process, and a waiter of another one.
 HandOverBudget == [Nothing EXCEPT !.calls = 3]
 \* localHandOver.

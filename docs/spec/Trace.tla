@@ -40,7 +40,7 @@ TraceAges(r, by) == IF r.ttl < by THEN FreeWith(r.token) ELSE [r EXCEPT !.ttl = 
 
 Plenty == 100000
 TraceBudget == [calls |-> Plenty, breaks |-> Plenty, quits |-> Plenty, cuts |-> 0, renewals |-> Plenty,
-                detaches |-> Plenty, crashes |-> 0, failovers |-> Plenty]
+                detaches |-> Plenty, crashes |-> 0, failovers |-> Plenty, extends |-> Plenty, shutdowns |-> 0]
 
 (***************************************************************************)
 (* The next event                                                          *)
@@ -66,14 +66,17 @@ Silent == UNCHANGED <<trace, at, now, inside>>
 (* Events                                                                  *)
 (***************************************************************************)
 
+\* A command as it is written: an extension that is sent again sets what is left of its lease.
+Written(c) == IF c.by = "extend" /\ E.lease > 0 /\ E.lease <= c.lease THEN [Fresh(c) EXCEPT !.lease = E.lease] ELSE c
+
 \* A client writes a command.
 Sends ==
   /\ Is("send")
   /\ link[L].up
   /\ \E i \in 1..Len(link[L].again) :
-       /\ Fits(link[L].again[i])
+       /\ Fits(Written(link[L].again[i]))
        /\ link' = [link EXCEPT ![L].again = SubSeq(@, 1, i - 1) \o SubSeq(@, i + 1, Len(@)),
-                               ![L].pipe = Append(@, link[L].again[i])]
+                               ![L].pipe = Append(@, Written(link[L].again[i]))]
   /\ UNCHANGED <<redis, replica, thread, late, undo, ears, ticket, left, excused, ghost, highest, inside>>
   /\ Consumed
 
@@ -187,7 +190,7 @@ AttemptsAsBefore(t) ==
 \* In lib each call that may have left something has an undo of its own, here each thread has one: another may follow. By
 \* the same connection also before the one before is answered.
 Behind(t) == TRUE =
-  \A c \in UnderWay(Main(t)) : c.kind = "renew" \/ c.by \in {"dropped", "undo"} \/ t \notin {c.owner, c.heir}
+  \A c \in UnderWay(Main(t)) : c.kind = "renew" \/ c.by \in {"dropped", "undo", "extend"} \/ t \notin {c.owner, c.heir}
 UndoesAgain(t) ==
   /\ ~undo[t].due \/ Believes(t) \/ ~Settled(t)
   /\ thread[t].call = "idle" /\ thread[t].lease > 0
@@ -219,7 +222,7 @@ GetsLocally ==
 
 \* A thread has given the lock back, while a command of its process is under way.
 GivesUpLocally ==
-  /\ Locally /\ (Is("read") \/ Is("send")) /\ E.kind \in {"move", "release"}
+  /\ Locally /\ (Is("read") \/ Is("send")) /\ E.kind \in {"move", "release"} /\ E.owner # Ticket
   /\ \E u \in Here(E.owner) : thread[u].as # u /\ Unlocks(u, 0)
   /\ Silent
 
@@ -264,7 +267,7 @@ Decides ==
   /\ Is("send")
   /\ \/ ~link[L].up /\ Reconnects(L)
      \/ /\ link[L].up
-        /\ ~\E i \in 1..Len(link[L].again) : Fits(link[L].again[i])
+        /\ ~\E i \in 1..Len(link[L].again) : Fits(Written(link[L].again[i]))
         /\ LET t == E.owner IN
            CASE E.kind = "acquire" ->
                   IF thread[t].call = "idle" THEN Calls(t, E.lease)
@@ -272,7 +275,10 @@ Decides ==
                   THEN IF E.count > thread[t].holds + 1 THEN AttemptsAsBefore(t) ELSE Attempts(t)
                   ELSE Looks(t, "attempt", E.lease)
              [] E.kind = "release" ->
-                  \/ Unlocks(t, E.lease) \/ UnlocksBehind(t) \/ Undoes(t, E.lease) \/ UndoesAgain(t)
+                  \* whoever works under the lock gives back no more than what it has acquired in that work
+                  \/ ((t \notin inside \/ E.count > 0) /\ (Unlocks(t, E.lease) \/ UnlocksBehind(t)))
+                  \/ (E.count = thread[t].holds /\ E.lease > 0 /\ Extends(t, E.lease))
+                  \/ Undoes(t, E.lease) \/ UndoesAgain(t)
                   \/ \E u \in Here(t) : thread[u].as = t /\ GivesBack(u)
              [] E.kind = "move" /\ E.owner = Ticket -> Attaches(E.heir, E.lease)
              [] E.kind = "move" /\ E.heir = Ticket -> Detaches(t, E.lease) \/ Undoes(t, E.lease)

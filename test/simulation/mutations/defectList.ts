@@ -208,4 +208,39 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/redis/locks/restart.test.ts', grep: 'after a restart without data, with and without leases' },
     edits: [{ file: 'Redisson.ts', search: 'executor.onReplaced = watchdog.check;', replace: '' }],
   },
+  {
+    name: 'a shorter lease counts only when Redis has confirmed it',
+    by: { file: 'test/unit/locks/setLease.test.ts', grep: 'shortens a lease as well' },
+    edits: [
+      {
+        file: 'watchdog/OwnershipTable.ts',
+        search: '    hold.leaseEnd = leaseEnd;\n    this.#shorten(ownership);',
+        replace: '    hold.leaseEnd = leaseEnd;',
+      },
+    ],
+  },
+  {
+    name: 'an extension gives the lock back',
+    by: { file: 'test/unit/locks/setLease.test.ts', grep: 'ends the watchdog, and the hold with the new lease' },
+    edits: [
+      {
+        file: 'watchdog/OwnershipTable.ts',
+        search: '    const command = ownership.lane.begin(record, undoes === undefined);\n',
+        replace:
+          '    const command = ownership.lane.begin(record, undoes === undefined);\n' +
+          '    if (hold === undefined && undoes === undefined) command.leaves = () => ({ left: 0, remainingMs: 0 });\n',
+      },
+    ],
+  },
+  {
+    name: 'a shutdown forgets the holds that it leaves to expire',
+    by: { file: 'test/unit/watchdog/OwnershipTable.test.ts', grep: 'an undo of a re-entry leaves it' },
+    edits: [
+      {
+        file: 'watchdog/OwnershipTable.ts',
+        search: "if (how === 'givenUp' || how === 'closed') for",
+        replace: "if (how === 'givenUp') for",
+      },
+    ],
+  },
 ];

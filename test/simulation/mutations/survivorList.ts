@@ -247,6 +247,6 @@ export const SURVIVOR_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'an asynchronous listener that rejects is an unhandled rejection',
     ...unit('util/userCode', 'that is asynchronous and rejects is a warning'),
-    ...edit('util/userCode', 'if (isThenable(result))', 'if (isThenable(undefined))'),
+    ...edit('util/userCode', 'if (isThenable(result))', 'if (isThenable(result) && what === "")'),
   },
 ];

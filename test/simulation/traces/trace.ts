@@ -4,6 +4,7 @@ import type { GivenProfile } from '../workload/clusterWorlds';
 import type { App, AppSettings } from '../workload/App';
 import { pause } from '../workload/lockTasks';
 import { World } from '../workload/World';
+import { type LockHold, type LockLostError, ShutdownError } from '../../../lib';
 import type { Trace, WorldKind } from './worldKinds';
 
 /** The one lock of these worlds. */
@@ -13,6 +14,8 @@ const CALLS = 2;
 /** What calls are like in a world: any; most are given up at once; all wait for each other; holds move by ticket. */
 const MOODS = ['any', 'any', 'impatient', 'patient', 'tickets'] as const;
 type Mood = (typeof MOODS)[number];
+/** So long works on who has lost its lock by the shutdown of its client, in ms, if that is a small part of its lease. */
+const STAYS_MS = 300;
 /** Everything has settled so long after the last call, in ms: what nobody owns has been looked for until then. */
 const SETTLE_MS = 15_000;
 
@@ -39,6 +42,7 @@ export async function trace(seed: number, kind: WorldKind, note?: (line: string)
       });
     }
     if (kind === 'failover') failOvers(world);
+    if (kind === 'leases') shutDowns(world);
     // The patient do not break the relays of each other.
     const breaks = kind === 'plain' ? random.below(5) : random.of([0, 0, 1, 2]);
     for (let i = 0; i < breaks; i++) loop.after(random.between(10, 4_000), () => breakOne(world));
@@ -59,6 +63,8 @@ function profileOf(seed: number, kind: WorldKind): GivenProfile {
   switch (kind) {
     case 'plain':
       return profile;
+    case 'leases':
+      return { ...profile, latencyMs: random.of([0.5, 5, 30, 100]) };
     case 'local':
       return {
         ...profile,
@@ -113,7 +119,8 @@ async function work(
   const lock = app.clients[0]!.getLock(NAME);
   const owner = `${app.clients[0]!.getId()}:${threadId}`;
   const events = world.events!;
-  const briefly = world.profile.settings.localHandOver === true && random.chance(85);
+  const { localHandOver = false, lockWatchdogTimeout } = world.profile.settings;
+  const briefly = localHandOver && random.chance(85);
   for (let i = 0; i < (briefly ? 3 * CALLS : CALLS); i++) {
     await pause(random.of([0, random.between(1, 50), mood === 'patient' ? 0 : random.between(50, 600)]));
     const ticket = random.chance(70) ? tickets.pop() : undefined;
@@ -144,21 +151,71 @@ async function work(
       }
       if (!hold.isHeld) continue;
       const leaves = events.enters(owner, NAME);
-      hold.signal.addEventListener('abort', leaves);
+      let renewed = leaseTime === -1 && !localHandOver && lockWatchdogTimeout > 10 * STAYS_MS;
+      hold.signal.addEventListener('abort', () =>
+        renewed && isShutDown(hold) ? void setTimeout(leaves, STAYS_MS) : leaves(),
+      );
       const long = [random.around(100), random.around(1_500), random.around(1_500)];
       // What is passed on before Redis knows was confirmed a moment ago.
       const brief = [random.around(1), random.around(2), random.around(200)];
       const workMs = random.of([random.around(5), ...(briefly ? brief : long)]);
       await pause(workMs / 2);
-      if (random.chance(25)) await reenter(world, app, threadId);
+      if (random.chance(25)) {
+        const again = reenter(world, app, threadId);
+        // While the acquisition is under way.
+        if (kind === 'leases' && random.chance(30)) void app.clients[0]!.shutdown();
+        if (await again) return leaves();
+      }
+      if (kind === 'leases' && random.chance(70)) {
+        renewed = false;
+        await changeLease(world, hold);
+      }
       await pause(workMs / 2);
       leaves();
       if (mood === 'tickets' && tickets.length === 0 && random.chance(60)) tickets.push(await hold.detach());
-      else await hold.unlock();
+      else if (await isCutOff(hold.unlock())) return;
     } catch {
       clearTimeout(timer);
       events.quits(owner, NAME);
     }
+  }
+}
+
+/** Whether a shutdown has cut off an unlock: whether that has run is not known, and its thread does nothing more. */
+async function isCutOff(unlocked: Promise<void>): Promise<boolean> {
+  try {
+    await unlocked;
+    return false;
+  } catch (error) {
+    if (error instanceof ShutdownError) return true;
+    throw error;
+  }
+}
+
+/** Whether a hold is lost because its client has shut down. Then it stays until its lease ends. */
+function isShutDown({ signal }: LockHold): boolean {
+  return (signal.reason as LockLostError).cause instanceof ShutdownError;
+}
+
+/** The lease of a hold gets shorter or longer; without waiting for the answer, sometimes, and once more. */
+async function changeLease({ random }: World, hold: LockHold): Promise<void> {
+  for (let i = 1 + random.below(2); i > 0; i--) {
+    const leaseMs = Math.ceil(random.of([random.between(50, 400), 1_000, 2_000, 20_000]));
+    const changed = hold.extend(leaseMs).catch(() => undefined);
+    if (random.chance(70)) await changed;
+    else await pause(random.around(5));
+  }
+}
+
+/** One process or two shut down, under their sections and calls; they wait for them first, or not. */
+function shutDowns(world: World): void {
+  const { random, loop, apps } = world;
+  for (let i = random.below(3); i > 0; i--) {
+    loop.after(random.between(100, 3_000), () => {
+      const { process, clients } = random.of([...apps]);
+      const drain = random.of([0, 0, random.around(200)]);
+      world.spawn(process, () => void clients[0]!.shutdown({ drain }));
+    });
   }
 }
 
@@ -177,16 +234,17 @@ async function takeUp({ random, events }: World, app: App, ticket: string): Prom
   }
 }
 
-/** The same thread takes the lock once more. */
-async function reenter({ random, events }: World, app: App, threadId: number): Promise<void> {
+/** The same thread takes the lock once more. @returns whether that was cut off, see {@link isCutOff} */
+async function reenter({ random, events }: World, app: App, threadId: number): Promise<boolean> {
   const lock = app.clients[0]!.getLock(NAME);
   try {
     const hold = await lock.acquire({ threadId, waitTime: 500, leaseTime: random.of([-1, 1_000]) });
     await pause(random.around(10));
-    await hold.unlock();
+    return await isCutOff(hold.unlock());
   } catch {
     // The lock was lost, or the connection: the outer one learns of that as well.
     events!.quits(`${app.clients[0]!.getId()}:${threadId}`, NAME);
+    return false;
   }
 }
 

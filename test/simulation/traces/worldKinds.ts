@@ -2,9 +2,10 @@ import type { LockEvent } from '../workload/Events';
 
 /**
  * What kinds of small worlds there are: in some locks are passed on before Redis knows (`localHandOver`), in some the
- * server dies, and a replica that lacks some of what was written takes over.
+ * server dies, and a replica that lacks some of what was written takes over, and in some holders change their leases and
+ * clients shut down.
  */
-export const WORLDS = ['plain', 'local', 'failover'] as const;
+export const WORLDS = ['plain', 'local', 'failover', 'leases'] as const;
 export type WorldKind = (typeof WORLDS)[number];
 
 export function isWorld(text: string): text is WorldKind {

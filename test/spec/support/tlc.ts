@@ -83,7 +83,7 @@ function verdictOf(output: string): Verdict {
   const temporal = /Error: Temporal properties were violated/.test(output) ? 'temporal' : undefined;
   const violated = named ?? temporal;
   if (violated === undefined && !/Model checking completed. No error has been found/.test(output)) {
-    throw new Error(`TLC came to no verdict:\n${output.slice(0, 4_000)}`);
+    throw new Error(`TLC came to no verdict:\n${output.slice(-4_000)}`);
   }
   return { violated, states, steps, output };
 }

@@ -48,6 +48,14 @@ describe('OwnershipTable', () => {
     expect(owned.table.size).to.equal(0);
   });
 
+  it('still counts what is left to expire when its client is closed: an undo of a re-entry leaves it', () => {
+    const hold = owned.take('a');
+    const ownership = owned.ownership('a');
+    owned.table.close();
+    expect(hold.lost).to.be.instanceOf(Error);
+    expect(ownership.remainder().left).to.equal(1);
+  });
+
   it('loses every hold of a name that was released by force, and no other', () => {
     owned.take('a', { thread: 1 });
     owned.take('a', { thread: 2 });
