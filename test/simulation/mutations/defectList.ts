@@ -51,8 +51,8 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'util/Alarm.ts',
-        search: 'if (judges) this.#reading ??= setImmediate(this.#judge);\n    else this.#end();',
-        replace: 'if (judges) this.#judge();\n    else this.#end();',
+        search: 'this.#reading ??= setImmediate(this.#judge);',
+        replace: 'this.#judge();',
       },
     ],
   },

@@ -152,8 +152,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/LockTarget.ts',
-        search: 'this.count > 1 || this.ownership.overlapping?',
-        replace: 'this.count > 1 || [this.ownership].slice(1)?',
+        search: 'this.ownership.live.length > 0 || this.ownership.overlapping?',
+        replace: 'this.ownership.live.length > 0 || [this.ownership].slice(1)?',
       },
     ],
   },

@@ -14,7 +14,7 @@ const CALLS = 2;
 /** What calls are like in a world: any; most are given up at once; all wait for each other; holds move by ticket. */
 const MOODS = ['any', 'any', 'impatient', 'patient', 'tickets'] as const;
 type Mood = (typeof MOODS)[number];
-/** So long works on who has lost its lock by the shutdown of its client, in ms, if that is a small part of its lease. */
+/** So long works on who has lost its lock by a shutdown, in ms, if that is a small part of the lease. */
 const STAYS_MS = 300;
 /** Everything has settled so long after the last call, in ms: what nobody owns has been looked for until then. */
 const SETTLE_MS = 15_000;

@@ -2,8 +2,8 @@ import type { LockEvent } from '../workload/Events';
 
 /**
  * What kinds of small worlds there are: in some locks are passed on before Redis knows (`localHandOver`), in some the
- * server dies, and a replica that lacks some of what was written takes over, and in some holders change their leases and
- * clients shut down.
+ * server dies, and a replica that lacks some of what was written takes over, and in some holders change their leases
+ * and clients shut down.
  */
 export const WORLDS = ['plain', 'local', 'failover', 'leases'] as const;
 export type WorldKind = (typeof WORLDS)[number];
