@@ -83,7 +83,8 @@ import { parseTicket } from './util/ticket';
 import { connectionName } from './util/connectionName';
 import { warn } from './util/warn';
 import { BackOffWaits } from './acquire/BackOffWaits';
-import { Closing, waitLimit } from './acquire/acquireWithin';
+import { Closing } from './acquire/Closing';
+import { waitLimit } from './acquire/acquireWithin';
 import { checkSignal, INTERRUPTED } from './acquire/WaitLimit';
 import { Rollback } from './acquire/Rollback';
 

@@ -5,7 +5,7 @@ import type { LongWaits } from '../waiters/LongWaits';
 import type { Subscriptions } from '../waiters/Subscriptions';
 import type { OwnershipTable } from '../watchdog/OwnershipTable';
 import type { ThreadStart, Watchdog } from '../watchdog/Watchdog';
-import type { AcquireContext } from '../acquire/acquireWithin';
+import type { AcquireContext } from '../acquire/Acquisition';
 import type { Rollback } from '../acquire/Rollback';
 import type { QueueWatch, Renewals } from './Kind';
 

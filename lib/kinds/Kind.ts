@@ -8,7 +8,8 @@ import type { Remainder } from '../watchdog/Lane';
 import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
 import type { Scope } from '../thread/threadScope';
 import type { Search } from '../acquire/Rollback';
-import type { Acquisition, Wait } from '../acquire/acquireWithin';
+import type { Acquisition } from '../acquire/Acquisition';
+import type { Wait } from '../acquire/acquireWithin';
 
 /** The inspector's name for an object, from its data: kinds with the same data in Redis share one name. */
 export type ReportedKind =
@@ -140,7 +141,7 @@ export interface AttemptRequest {
   /** For a read lock: the write lock that its thread has, under which it may read. */
   readonly writer?: Ownership | undefined;
   /** How long the caller waits, whether it joins a queue, and what was sent before. */
-  readonly acquisition: Pick<Acquisition<unknown>, 'waitMs' | 'waits' | 'repeated' | 'sendRecord'>;
+  readonly acquisition: Pick<Acquisition, 'waitMs' | 'waits' | 'repeated' | 'sendRecord'>;
 }
 
 /** The next waiter of this process: an acquisition to which a holder can hand the lock over. */

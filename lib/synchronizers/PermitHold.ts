@@ -7,7 +7,7 @@ import { currentScope, currentThreadId, newThreadId } from '../thread/threadScop
 import { describe } from '../util/describe';
 import { NO_LEASE, toMillis } from '../util/duration';
 import { runAndEnd } from '../util/timing';
-import { Acquisition, type Target } from '../acquire/acquireWithin';
+import { Acquisition, type Target } from '../acquire/Acquisition';
 import type { Why } from '../acquire/Rollback';
 import { signalOf, watchForAbandonment } from '../watchdog/OwnershipTable';
 import { type Hold, Ownership, ownershipKey, type Renewal } from '../watchdog/Ownership';
@@ -18,8 +18,6 @@ import type { RedisObject } from './RedisObject';
 export interface HeldPermits {
   /** Their ids; empty if Redis does not store who has them. Then they are neither renewed nor lost. */
   readonly ids: readonly string[];
-  /** Monotonic time until which they certainly belong to this client. */
-  readonly heldUntil: number;
   /** Releases them with one command. @returns whether all were there */
   release(sendRecord: SendRecord): Promise<boolean>;
   /**
@@ -49,7 +47,7 @@ export class PermitHold implements PermitHoldApi {
 
   /**
    * @param wanted - the lease in ms; {@link NO_LEASE}: the watchdog renews them. Without ids there is no lease
-   * @param callSite - the line that acquired them, if that is recorded
+   * @param acquired - how they were acquired
    */
   constructor(
     object: RedisObject,
@@ -57,10 +55,11 @@ export class PermitHold implements PermitHoldApi {
     permits: number,
     threadId: number,
     wanted: number,
-    callSite?: string,
+    acquired?: Pick<Acquisition, 'callSite' | 'deadline'>,
   ) {
     const { context, keys, name, kind } = object;
-    const { ids, heldUntil } = held;
+    const { ids } = held;
+    const { callSite, deadline = Infinity } = acquired ?? {};
     const leaseMs = ids.length === 0 ? Infinity : wanted;
     const renewal = ids.length === 0 ? NO_RENEWAL : context.renewals[kind.renewal ?? 'plain'];
     const owner = ids[0] ?? String(newThreadId());
@@ -77,7 +76,7 @@ export class PermitHold implements PermitHoldApi {
       // It is not counted among the locks of that scope.
       given: true,
       leaseMs,
-      leaseEnd: leaseMs === NO_LEASE ? Infinity : heldUntil,
+      leaseEnd: leaseMs === NO_LEASE ? Infinity : deadline,
       watchdogMs: context.settings.lockWatchdogTimeout,
       maxRenewals: context.settings.maxRenewTimes,
       renewals: 0,
@@ -88,7 +87,7 @@ export class PermitHold implements PermitHoldApi {
       new Ownership({ key, name, rawName: keys.name, kind: kind.name, threadId, owner, values, renewal }),
     );
     if (leaseMs === NO_LEASE && this.#hold.maxStallMs! > 0) context.threadStarter.use();
-    context.ownerships.add(this.#ownership, this.#hold, heldUntil);
+    context.ownerships.add(this.#ownership, this.#hold, deadline);
   }
 
   get signal(): AbortSignal {
@@ -175,9 +174,9 @@ export function readHoldRequest(options: PermitRunOptions | undefined, known = P
  * @param leaseMs - in ms, see {@link PermitHold}
  * @throws LockTimeoutError if the time was up; as {@link RedisObject.acquire}
  */
-export async function holdPermits<T>(
+export async function holdPermits(
   object: RedisObject,
-  target: Target<T> & HeldPermits,
+  target: Target & HeldPermits,
   permits: number,
   { threadId, waitMs, signal }: HoldRequest,
   leaseMs: number,
@@ -186,7 +185,7 @@ export async function holdPermits<T>(
   if (permits > 0 && (await object.acquire(acquisition, signal, threadId, leaseMs)) === undefined) {
     throw new LockTimeoutError(object.name, Math.max(0, waitMs), { cause: acquisition.failure, permits });
   }
-  return new PermitHold(object, target, permits, threadId, leaseMs, acquisition.callSite).begin(waitMs, leaseMs);
+  return new PermitHold(object, target, permits, threadId, leaseMs, acquisition).begin(waitMs, leaseMs);
 }
 
 /** Runs the callback of `withPermits`, and releases the permits afterwards, whatever happens. */

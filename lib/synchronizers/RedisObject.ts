@@ -8,7 +8,8 @@ import { isTraced } from '../util/channels';
 import { type AcquireTrace, traceAcquire } from '../telemetry/tracing';
 import { currentScope, currentThreadId, newThreadId } from '../thread/threadScope';
 import { NO_LEASE } from '../util/duration';
-import { type Acquisition, acquireWithin, waitLimit } from '../acquire/acquireWithin';
+import type { Acquired, Acquisition } from '../acquire/Acquisition';
+import { acquireWithin, waitLimit } from '../acquire/acquireWithin';
 import type { Waiter } from '../waiters/Waiter';
 
 /**
@@ -111,13 +112,13 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    * @param need - how many permits it waits for
    * @throws ShutdownError if the client is shut down
    */
-  join<T>(callSite: string | undefined, need = 1): Waiter<T> {
+  join(callSite: string | undefined, need = 1): Waiter<Acquired> {
     const { channel, name } = this.keys;
     // No hand-over reads it: it is for the inspector, which shows who waits.
     const caller = { around: currentScope(), callSite };
     // A semaphore and a permit-expirable semaphore of one name share the channel, whose messages each reads otherwise.
     const waitKey = `${this.kind.name} ${name}`;
-    return this.context.subscriptions.join<T>(this.kind, channel, name, caller, need, waitKey);
+    return this.context.subscriptions.join<Acquired>(this.kind, channel, name, caller, need, waitKey);
   }
 
   /** What is being done, for errors. @param what - as for {@link run} */
@@ -130,21 +131,22 @@ export class RedisObject<Keys extends ObjectKeys = ObjectKeys> {
    *
    * @param options - the options of the call; only its thread is read, for telemetry
    * @param leaseMs - the lease, for telemetry
-   * @returns what was acquired, or `undefined` if the time was up
+   * @returns `undefined` if the time was up
    * @throws the signal's reason; errors of the executor and of the subscription
    */
-  acquire<T>(
-    acquisition: Acquisition<T>,
+  acquire(
+    acquisition: Acquisition,
     signal: AbortSignal | undefined,
     options?: LockOptions,
     leaseMs = NO_LEASE,
-  ): Promise<T | undefined> {
+  ): Promise<Acquired | undefined> {
     const { waitMs } = acquisition;
-    const take = (trace?: AcquireTrace): Promise<T | undefined> => {
+    const limit = waitLimit(waitMs, signal);
+    if (!isTraced()) return acquireWithin(acquisition, limit);
+    const take = (trace: AcquireTrace): Promise<Acquired | undefined> => {
       acquisition.trace = trace;
-      return acquireWithin(acquisition, waitLimit(waitMs, signal));
+      return acquireWithin(acquisition, limit);
     };
-    if (!isTraced()) return take();
     const given = typeof options === 'number' ? options : options?.threadId;
     const subject = this.subject(given ?? currentThreadId() ?? newThreadId(), waitMs, leaseMs);
     return traceAcquire(subject, signal, take, (taken) => taken !== undefined);

@@ -3,7 +3,7 @@ import { ACQUIRED, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import { Acquisition, type Target } from '../acquire/acquireWithin';
+import { Acquisition, type Target } from '../acquire/Acquisition';
 import { checkCount, readSignal } from './callArguments';
 import { LATCH } from '../kinds/latch';
 import { named, type RedisObject } from './RedisObject';
@@ -20,14 +20,15 @@ export const CHANGED_MESSAGE = '1';
  */
 export function latchOf(object: RedisObject): RCountDownLatch {
   /** An open latch, to be waited for. Nothing is taken, so there is nothing to undo. */
-  function opening(): Target<true> {
+  function opening(): Target {
     return {
-      what: object.doing('wait for'),
+      get what() {
+        return object.doing('wait for');
+      },
       key: object.keys.name,
       send: async (sendRecord) =>
         (await object.run(LATCH.getCount, {}, 'read count of', { sendRecord })) > 0 ? REFUSED : ACQUIRED,
-      take: () => true,
-      join: (callSite) => object.join<true>(callSite),
+      join: (callSite) => object.join(callSite),
     };
   }
 
@@ -37,7 +38,8 @@ export function latchOf(object: RedisObject): RCountDownLatch {
     async await(timeout?: number, unit?: TimeUnit, options?: LockOptions): Promise<boolean> {
       const signal = readSignal(options);
       const waitMs = timeout === undefined ? Infinity : toMillis(timeout, unit, 'timeout');
-      return (await object.acquire(new Acquisition(object.context, opening(), waitMs), signal, options)) ?? false;
+      const acquisition = new Acquisition(object.context, opening(), waitMs);
+      return (await object.acquire(acquisition, signal, options)) !== undefined;
     },
 
     countDown: async () =>

@@ -8,9 +8,9 @@ import { holdLease, NO_LEASE, toMillis } from '../util/duration';
 import { newPermitIds, parsePermitId } from '../util/permitId';
 import type { TimeUnit } from '../util/TimeUnit';
 import { type AcquireReply, REFUSED } from '../scripts/replies';
-import { Acquisition, type Target, type Wait } from '../acquire/acquireWithin';
+import { type Acquired, Acquisition, type Target } from '../acquire/Acquisition';
+import type { Wait } from '../acquire/acquireWithin';
 import type { Leftover, Search, Why } from '../acquire/Rollback';
-import { confirmedUntil } from '../watchdog/Ownership';
 import { checkChange, checkCount, permitLease, readPermits, readSignal } from './callArguments';
 import { PERMIT, UNDO } from '../kinds/permit';
 import type { PermitKeys } from '../kinds/Kind';
@@ -49,8 +49,9 @@ export function permitSemaphoreOf(
     const signal = readSignal(options);
     const ids = newPermitIds(checkCount(permits));
     if (ids.length === 0) return [];
-    const acquisition = new Acquisition(object.context, new PermitIds(object, ids, leaseMs), waitMs);
-    return (await object.acquire(acquisition, signal, options, leaseMs)) ?? [];
+    const target = new PermitIds(object, ids, leaseMs);
+    const acquisition = new Acquisition(object.context, target, waitMs);
+    return (await object.acquire(acquisition, signal, options, leaseMs)) === undefined ? [] : target.ids;
   }
 
   return {
@@ -145,7 +146,7 @@ const PUBLISH = { publish: PUBLISH_COMMAND } as const;
 const RELEASE = { ...PUBLISH, repeated: RESEND_FLAG } as const;
 
 /** No permits succeed without a command. */
-const NO_PERMITS: HeldPermits = { ids: [], heldUntil: Infinity, release: async () => true };
+const NO_PERMITS: HeldPermits = { ids: [], release: async () => true };
 
 /** Permits without a lease are searched for as long as those of this lease, in ms. */
 const ENDLESS_MS = 30_000;
@@ -160,17 +161,15 @@ const SEARCH: Search = { script: PERMIT.find, what: 'search for permits' };
  * Ids that were asked for on two connections are never handed out: the first connection may still deliver, after the
  * caller has released them, and would take permits for ever. They are exchanged for new ones.
  */
-class PermitIds implements Target<string[]>, HeldPermits {
-  readonly what: string;
+class PermitIds implements Target, HeldPermits {
   readonly key: string;
   readonly name: string;
   readonly #object: RedisObject<PermitKeys>;
-  readonly #leaseMs: number;
+  readonly leaseMs: number | undefined;
   #ids: readonly Buffer[];
   /** Ids whose permits the next attempt gives back. */
   #old: readonly Buffer[] = [];
   #sent: SendRecord | undefined;
-  heldUntil = Infinity;
 
   /**
    * @param ids - new ids, at least one
@@ -179,8 +178,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
   constructor(object: RedisObject<PermitKeys>, ids: readonly Buffer[], leaseMs: number) {
     this.#object = object;
     this.#ids = ids;
-    this.#leaseMs = leaseMs;
-    this.what = object.doing('acquire permits of');
+    this.leaseMs = leaseMs === NO_LEASE ? undefined : leaseMs;
     this.key = object.keys.name;
     this.name = object.name;
   }
@@ -191,7 +189,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
       await ready;
       if (sendRecord.cancelled) return REFUSED;
     }
-    const args = { lease: this.#leaseMs, old: this.#old.length, ...PUBLISH };
+    const args = { lease: this.leaseMs ?? NO_LEASE, old: this.#old.length, ...PUBLISH };
     const options = { sendRecord, moreArgs: [...this.#ids, ...this.#old] };
     this.#sent = sendRecord;
     const reply = await this.#object.run(PERMIT.acquire, args, 'acquire permits of', options);
@@ -205,10 +203,6 @@ class PermitIds implements Target<string[]>, HeldPermits {
     this.#ids = newPermitIds(this.#old.length);
   }
 
-  deadline(sentAt: number): number {
-    return this.#leaseMs > 0 ? sentAt + this.#leaseMs : Infinity;
-  }
-
   late(times: number): boolean {
     // Only once: a caller may ask for a lease that is shorter than a round trip.
     if (times > 1) return false;
@@ -218,9 +212,8 @@ class PermitIds implements Target<string[]>, HeldPermits {
     return true;
   }
 
-  take(_reply: AcquireReply, deadline: number): string[] {
-    this.heldUntil = confirmedUntil(deadline - this.#leaseMs, this.#leaseMs);
-    return this.ids;
+  get what(): string {
+    return this.#object.doing('acquire permits of');
   }
 
   get ids(): string[] {
@@ -232,9 +225,9 @@ class PermitIds implements Target<string[]>, HeldPermits {
     return (await this.#object.run(PERMIT.releaseMany, RELEASE, 'release permits of', options)) > 0;
   }
 
-  join(callSite: string | undefined): Wait<string[]> {
+  join(callSite: string | undefined): Wait<Acquired> {
     this.#object.context.permitWaits.begin(this);
-    return this.#object.join<string[]>(callSite, this.#ids.length);
+    return this.#object.join(callSite, this.#ids.length);
   }
 
   left(): void {
@@ -251,7 +244,7 @@ class PermitIds implements Target<string[]>, HeldPermits {
     const args = { ...PUBLISH, repeated: UNDO } as const;
     const leftover: Leftover = {
       sent,
-      leaseMs: this.#leaseMs === NO_LEASE ? ENDLESS_MS : this.#leaseMs,
+      leaseMs: this.leaseMs ?? ENDLESS_MS,
       place: { key: object.keys.permits, member: ids[0]! },
       search: SEARCH,
       undo: async (newRecord) => {

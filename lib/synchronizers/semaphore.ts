@@ -5,7 +5,8 @@ import { ACQUIRED, type AcquireReply, REFUSED } from '../scripts/replies';
 import { PUBLISH_COMMAND } from '../scripts/Script';
 import { NO_LEASE, toMillis } from '../util/duration';
 import type { TimeUnit } from '../util/TimeUnit';
-import { Acquisition, type Attempt, type Target, type Wait } from '../acquire/acquireWithin';
+import { type Acquired, Acquisition, type Target } from '../acquire/Acquisition';
+import type { Attempt, Wait } from '../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../acquire/Rollback';
 import type { Waiter } from '../waiters/Waiter';
 import { checkChange, checkCount, readPermits, readSignal } from './callArguments';
@@ -99,22 +100,19 @@ function readTtl(ttl: number | undefined, unit: TimeUnit | undefined): number {
  * Therefore a waiter that no message has woken first reads whether there are enough. A read can be repeated, so a
  * connection that breaks does not end the wait: not while it subscribes, and not when Redis is back.
  */
-class PermitCount implements Target<true>, HeldPermits {
+class PermitCount implements Target, HeldPermits {
   readonly ids = [];
-  readonly heldUntil = Infinity;
-  readonly what: string;
   readonly key: string;
   readonly name: string;
   repeatable = false;
   readonly #object: RedisObject;
   readonly #permits: number;
-  #wait: Waiter<true> | undefined;
+  #wait: Waiter<Acquired> | undefined;
 
   /** @param permits - how many, at least 1 */
   constructor(object: RedisObject, permits: number) {
     this.#object = object;
     this.#permits = permits;
-    this.what = object.doing('acquire permits of');
     this.key = object.keys.name;
     this.name = object.name;
   }
@@ -138,13 +136,13 @@ class PermitCount implements Target<true>, HeldPermits {
     return (await this.#object.run(SEMAPHORE.acquire, args, 'acquire permits of', options)) ? ACQUIRED : REFUSED;
   }
 
-  take(): true {
-    return true;
+  get what(): string {
+    return this.#object.doing('acquire permits of');
   }
 
-  join(callSite: string | undefined): Wait<true> {
+  join(callSite: string | undefined): Wait<Acquired> {
     this.#object.context.permitWaits.begin(this);
-    this.#wait = this.#object.join<true>(callSite, this.#permits);
+    this.#wait = this.#object.join(callSite, this.#permits);
     return this.#wait;
   }
 
@@ -152,7 +150,7 @@ class PermitCount implements Target<true>, HeldPermits {
     this.#object.context.permitWaits.end(this);
   }
 
-  undo(_why: Why, _taken: boolean, pending?: Promise<Attempt<true>>): void {
+  undo(_why: Why, _taken: boolean, pending?: Promise<Attempt<Acquired>>): void {
     pending?.then(
       ({ ok }) => {
         if (ok) this.#giveBack();

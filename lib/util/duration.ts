@@ -97,3 +97,15 @@ export function holdLease(value: number, unit?: TimeUnit): number {
 export function clampTimer(ms: number): number {
   return Math.min(MAX_TIMER_MS, Math.max(0, Math.ceil(ms)));
 }
+
+/**
+ * Until when a confirmed lease certainly belongs to this client: counted from before the command was sent, less a
+ * margin for clock drift and for a timer that fires late. No other owner can have the lock before that.
+ *
+ * @param sentAt - monotonic time just before the command was sent
+ * @param leaseMs - the lease it set, in ms
+ * @returns monotonic time
+ */
+export function confirmedUntil(sentAt: number, leaseMs: number): number {
+  return sentAt + leaseMs - Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
+}

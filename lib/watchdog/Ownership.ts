@@ -2,6 +2,7 @@ import type { ObjectKind } from '../api';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Origin, type Scope } from '../thread/threadScope';
+import { confirmedUntil } from '../util/duration';
 import type { Due } from '../util/timing';
 import { Lane, type OwnerCommand as CommandOf, type Remainder } from './Lane';
 
@@ -238,18 +239,6 @@ function longest(holds: readonly Hold[], of: (hold: Hold) => number): number {
 
 const isLost = ({ lost }: Hold): boolean => lost !== undefined;
 const maxStallMsOf = ({ leaseMs, maxStallMs = 0 }: Hold): number => (leaseMs === -1 ? maxStallMs : 0);
-
-/**
- * Until when a confirmed lease certainly belongs to this client: counted from before the command was sent, less a
- * margin for clock drift and for a timer that fires late. No other owner can have the lock before that.
- *
- * @param sentAt - monotonic time just before the command was sent
- * @param leaseMs - the lease it set, in ms
- * @returns monotonic time
- */
-export function confirmedUntil(sentAt: number, leaseMs: number): number {
-  return sentAt + leaseMs - Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
-}
 
 /** The lease for which {@link confirmedUntil} gives `until`, in ms: Redis keeps the lock for that margin longer. */
 function leaseUntil(now: number, until: number): number {

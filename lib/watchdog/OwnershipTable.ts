@@ -2,7 +2,7 @@ import { LockLostError, ShutdownError } from '../errors';
 import { lostChannel } from '../util/channels';
 import { gaveBack, liveScope, type Scope } from '../thread/threadScope';
 import { SectionQueues } from '../thread/SectionQueues';
-import { NO_LEASE } from '../util/duration';
+import { confirmedUntil, NO_LEASE } from '../util/duration';
 import { Listeners } from '../util/listeners';
 import { WRITER } from '../util/names';
 import { runOutside } from '../util/outside';
@@ -11,7 +11,6 @@ import { endsUndo, Leftovers, mayHaveRun, type Why } from '../acquire/Rollback';
 import type { ReleaseReply } from '../scripts/replies';
 import {
   OwnedValues,
-  confirmedUntil,
   type GroupValues,
   type Hold,
   NO_HOLDS,

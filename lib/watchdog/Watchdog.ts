@@ -1,10 +1,10 @@
 import { Alarm } from '../util/Alarm';
 import { tellRenewal } from '../util/channels';
-import { NO_LEASE } from '../util/duration';
+import { confirmedUntil, NO_LEASE } from '../util/duration';
 import { runOutside } from '../util/outside';
 import { afterCallers, DeadlineHeap, laterTurn, settledWithin } from '../util/timing';
 import { type Loss, lossOf, type OwnershipTable } from './OwnershipTable';
-import { type Charge, confirmedUntil, type Ownership, type Renewal, type Renewed } from './Ownership';
+import type { Charge, Ownership, Renewal, Renewed } from './Ownership';
 
 /** Renewals per watchdog time-out (as in Redisson). */
 const RENEWALS_PER_TIMEOUT = 3;

@@ -6,7 +6,8 @@ import { unpackSettings } from '../connection/packSettings';
 import type { RenewalFamily } from '../kinds/Kind';
 import { renewalsOf } from '../kinds/clientKind';
 import { Alarm } from '../util/Alarm';
-import { type Charge, confirmedUntil, type Renewal, type Renewed } from '../watchdog/Ownership';
+import type { Charge, Renewal, Renewed } from '../watchdog/Ownership';
+import { confirmedUntil } from '../util/duration';
 import { stallFailure } from '../watchdog/OwnershipTable';
 import { OVERDUE_PART, Renewals } from '../watchdog/Watchdog';
 import {

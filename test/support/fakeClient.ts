@@ -15,7 +15,7 @@ import { LongWaits } from '../../lib/waiters/LongWaits';
 import { Subscriptions } from '../../lib/waiters/Subscriptions';
 import { OwnershipTable, type LockLost } from '../../lib/watchdog/OwnershipTable';
 import { Watchdog } from '../../lib/watchdog/Watchdog';
-import { Closing } from '../../lib/acquire/acquireWithin';
+import { Closing } from '../../lib/acquire/Closing';
 import { Rollback } from '../../lib/acquire/Rollback';
 import { selfWaits } from '../../lib/locks/core/selfWaits';
 import { FakeRedis } from './fakeRedis';

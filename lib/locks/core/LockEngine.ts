@@ -5,13 +5,13 @@ import type { SendRecord } from '../../connection/pending/CommandExecutor';
 import { IllegalMonitorStateError } from '../../errors';
 import type { ReleaseReply } from '../../scripts/replies';
 import { checkThreadId, type Scope, tookIn } from '../../thread/threadScope';
-import { leaseMillis, NO_LEASE, toMillis } from '../../util/duration';
+import { leaseMillis, NO_LEASE, toMillis, confirmedUntil } from '../../util/duration';
 import { TimeUnit } from '../../util/TimeUnit';
-import { type AcquireFailure, acquireWithin, waitLimit } from '../../acquire/acquireWithin';
+import type { Acquired, AcquireFailure } from '../../acquire/Acquisition';
+import { acquireWithin, waitLimit } from '../../acquire/acquireWithin';
 import { mayHaveRun, type Why } from '../../acquire/Rollback';
 import { checkSignal } from '../../acquire/WaitLimit';
 import {
-  confirmedUntil,
   type Hold,
   holdForUnlock,
   type OwnerCommand,
@@ -20,7 +20,7 @@ import {
   waitKeyOf,
 } from '../../watchdog/Ownership';
 import type { LockKind } from '../../kinds/Kind';
-import { type Acquired, type AcquireRequest, LockTarget, undo } from './LockTarget';
+import { type AcquireRequest, LockTarget, undo } from './LockTarget';
 import { releaseOrHandOver, wakeWaiters } from './handOver';
 import type { LockContext } from './LockContext';
 
@@ -59,20 +59,23 @@ export class LockEngine {
       context.ownerships.tidy(ownership);
       throw IllegalMonitorStateError.acquisitionPending(this.name, thread.id);
     }
-    if ((request.call.viaHandle || request.suspicious === true) && kind.reentrant) this.#checkReentry(ownership);
+    const isSuspicious = request.call.viaHandle || request.suspicious === true;
+    if (isSuspicious && kind.reentrant && (ownership.holds.length > 0 || kind.half !== undefined)) {
+      this.#checkReentry(ownership);
+    }
     const watchdogMs = request.watchdogMs ?? context.settings.lockWatchdogTimeout;
     const leaseMs = request.leaseMs === NO_LEASE ? watchdogMs : request.leaseMs;
     const target = new LockTarget(context, kind, ownership, request, leaseMs);
     const { acquisition } = target;
     const { section } = request.call;
     // Parallel readers wait only for each other's acquisition, not for each other's section.
-    ownership.lane.claim(target, this.shared ? undefined : section);
+    ownership.lane.claim(target, kind.half === 'read' ? undefined : section);
     let ok = false;
     try {
       const acquired = await acquireWithin(acquisition, waitLimit(request.waitMs, request.signal));
       if (acquired === undefined) return { ok: false, ttl: acquisition.ttl, failure: acquisition.failure };
       ok = true;
-      return { ok: true, hold: this.#addHold(target, acquired, request, watchdogMs), token: acquired.reply.token };
+      return { ok: true, hold: this.#addHold(target, acquired, request, watchdogMs), token: acquired.token };
     } finally {
       if (target.selfWait !== undefined) context.selfWaits.end(target.selfWait);
       context.ownerships.ended(target, ok ? undefined : section);
@@ -362,11 +365,10 @@ export class LockEngine {
     return this.#lastOwnership;
   }
 
-  #addHold(target: LockTarget, acquired: Acquired, request: AcquireRequest, watchdogMs: number): Hold {
+  #addHold(target: LockTarget, { holds, gone }: Acquired, request: AcquireRequest, watchdogMs: number): Hold {
     const { ownerships, settings } = this.context;
-    const { ownership } = target;
+    const { ownership, acquisition } = target;
     const { around, section, origin, given } = request.call;
-    const { holds, gone } = acquired.reply;
     if (holds !== undefined && holds < target.count) {
       ownerships.lose([{ ownership, why: 'a re-entry found it gone (expired or deleted)' }]);
     }
@@ -376,9 +378,9 @@ export class LockEngine {
     }
     const hold: Hold = {
       since: performance.now(),
-      callSite: target.callSite,
+      callSite: acquisition.callSite,
       leaseMs: request.leaseMs,
-      leaseEnd: request.leaseMs === NO_LEASE ? Infinity : acquired.deadline,
+      leaseEnd: request.leaseMs === NO_LEASE ? Infinity : acquisition.deadline,
       watchdogMs,
       maxRenewals: request.maxRenewals ?? settings.maxRenewTimes,
       renewals: 0,
@@ -391,9 +393,9 @@ export class LockEngine {
     };
     if (hold.leaseMs === NO_LEASE && hold.maxStallMs! > 0) this.context.threadStarter.use();
     if (settings.localHandOver && ownership.lane.relay === undefined) {
-      ownership.confirmedAt = acquired.deadline - confirmedUntil(0, target.leaseMs);
+      ownership.confirmedAt = acquisition.deadline - confirmedUntil(0, target.leaseMs);
     }
-    ownerships.add(ownership, hold, acquired.deadline);
+    ownerships.add(ownership, hold, acquisition.deadline);
     if (this.context.watchdog.thread !== undefined) this.keepLease(ownership);
     if (around !== undefined && !given && origin !== 'section') tookIn(around, request.thread);
     // More than this thread has: leftovers of holds that this client has reported lost.

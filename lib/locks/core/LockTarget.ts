@@ -3,10 +3,11 @@ import { LockLostError } from '../../errors';
 import type { CallingThread, LogicalThread, Scope } from '../../thread/threadScope';
 import type { AcquireTrace } from '../../telemetry/tracing';
 import { ACQUIRED, type AcquireReply, type ReleaseReply } from '../../scripts/replies';
-import { Acquisition, type Attempt, type Target, type Wait } from '../../acquire/acquireWithin';
+import { type Acquired, Acquisition, type Target } from '../../acquire/Acquisition';
+import type { Attempt, Wait } from '../../acquire/acquireWithin';
 import { type Why, LATE_MS, type Leftover } from '../../acquire/Rollback';
 import type { Waiter } from '../../waiters/Waiter';
-import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
+import type { Ownership } from '../../watchdog/Ownership';
 import type { Heir, LockKind, AttemptRequest } from '../../kinds/Kind';
 import type { LockContext } from './LockContext';
 import type { SelfWait } from './selfWaits';
@@ -39,13 +40,6 @@ export interface AcquireRequest {
   readonly from?: string | undefined;
 }
 
-/** The result of a successful attempt. */
-export interface Acquired {
-  /** Monotonic time until which the lock certainly belongs to this client. */
-  readonly deadline: number;
-  readonly reply: AcquireReply & { readonly acquired: true };
-}
-
 /**
  * The number of replies in a row that come after the end of the lease before an acquisition is given up: it cannot
  * succeed.
@@ -59,14 +53,14 @@ const MIN_WAIT_AFTER_GIVING_WAY_MS = 95;
  *
  * Contains what only locks need: the ownership of the thread, the holds that it already has, and the hand-over.
  */
-export class LockTarget implements Target<Acquired>, Heir {
+export class LockTarget implements Target, Heir {
   /** The lease that each attempt sets, in ms. */
   readonly leaseMs: number;
   count = 1;
   readonly ownership: Ownership;
   /** Its kind of lock; a holder hands over with the script of this kind. */
   readonly kind: LockKind;
-  readonly acquisition: Acquisition<Acquired>;
+  readonly acquisition: Acquisition;
   /** Set when it begins to wait in a scope; the lock engine ends it. */
   selfWait: SelfWait | undefined;
   sleptMs = 0;
@@ -125,12 +119,13 @@ export class LockTarget implements Target<Acquired>, Heir {
   }
 
   get writer(): Ownership | undefined {
-    return this.kind.half === 'read' ? this.#context.ownerships.writerOf(this.ownership) : undefined;
+    return this.#context.ownerships.writerOf(this.ownership);
   }
 
   before(): Promise<void> | undefined {
     // Redis lets it in under a write lock that it has under its name.
-    return this.writer?.lane.turn('count') ?? this.ownership.lane.turn('attempt');
+    const underOwnWrite = this.kind.half === 'read' ? this.writer?.lane.turn('count') : undefined;
+    return underOwnWrite ?? this.ownership.lane.turn('attempt');
   }
 
   send(sendRecord: SendRecord): Promise<AcquireReply> {
@@ -154,19 +149,11 @@ export class LockTarget implements Target<Acquired>, Heir {
     if (this.count > 1) this.#context.ownerships.lose([{ ownership: this.ownership, why }]);
   }
 
-  deadline(sentAt: number): number {
-    return confirmedUntil(sentAt, this.leaseMs);
-  }
-
   late(times: number, answerMs: number): boolean {
     if (!this.acquisition.sendRecord.cancelled) this.undo('doubtful', true);
     if (times < MAX_LATE) return true;
     const why = `its lease of ${this.leaseMs} ms was over each time that Redis answered (${Math.ceil(answerMs)} ms the last time): take a longer lease`;
     throw new LockLostError(this.ownership.name, this.ownership.threadId, why);
-  }
-
-  take(reply: Acquired['reply'], deadline: number): Acquired {
-    return { deadline, reply };
   }
 
   join(): Wait<Acquired> {

@@ -1,5 +1,5 @@
 import type { AcquireOptions, LockHold, ObjectKind, RLock, RunOptions, TryResult } from '../../api';
-import type { AcquireFailure } from '../../acquire/acquireWithin';
+import type { AcquireFailure } from '../../acquire/Acquisition';
 import { type AcquireTrace, type HoldEnd, HoldTrace, traceAcquire } from '../../telemetry/tracing';
 import { type CallingThread, endSection, runInSection, type Scope, threadForHold } from '../../thread/threadScope';
 import { readCaller, type readTryLock } from './LockEngine';

@@ -85,7 +85,7 @@ class SectionAcquisition implements Acquirable<Begun> {
   }
 
   mayBegin(): void {
-    this.#lock.context.closing.mayBegin(`acquire lock '${this.#lock.name}'`);
+    this.#lock.context.closing.mayBegin({ what: `acquire lock '${this.#lock.name}'` });
   }
 
   attempt(): Promise<Attempt<Begun>> {

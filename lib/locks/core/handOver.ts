@@ -10,7 +10,8 @@ import { afterCallers } from '../../util/timing';
 import type { Turns } from '../../waiters/Turns';
 import type { WaitQueue } from '../../waiters/WaitQueue';
 import type { Passing } from '../../watchdog/Lane';
-import { confirmedUntil, type Ownership } from '../../watchdog/Ownership';
+import { confirmedUntil } from '../../util/duration';
+import type { Ownership } from '../../watchdog/Ownership';
 import type { LockContext } from './LockContext';
 import { acquiredBy, undo } from './LockTarget';
 

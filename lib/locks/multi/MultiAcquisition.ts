@@ -5,7 +5,7 @@ import { NO_LEASE } from '../../util/duration';
 import { INTERRUPTED, pause, WaitLimit, within } from '../../acquire/WaitLimit';
 import type { AcquireRequest } from '../core/LockTarget';
 import type { CallingThread } from '../../thread/threadScope';
-import type { AcquireFailure } from '../../acquire/acquireWithin';
+import type { AcquireFailure } from '../../acquire/Acquisition';
 import type { InternalOptions, MemberHold, MemberLock } from '../core/MemberLock';
 import { isBack, isHung, latecomerTime, settleQuorum, suspect } from './quorum';
 

@@ -104,7 +104,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     exploring: { scenario: 'permits', kind: 'late' },
     edits: [
       {
-        file: 'acquire/acquireWithin.ts',
+        file: 'acquire/Acquisition.ts',
         search: 'if (target.exchange !== undefined && this.#isOnManyConnections() && !sendRecord.cancelled) {',
         replace: 'if (target.exchange !== undefined && sendRecord.sends < 0) {',
       },
@@ -127,7 +127,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     exploring: { scenario: 'sections', kind: 'drain' },
     edits: [
       {
-        file: 'acquire/acquireWithin.ts',
+        file: 'acquire/Closing.ts',
         search: "(this.#state === 'draining' && this.#isInSection())",
         replace: "(this.#state === 'draining' && false)",
       },
@@ -138,7 +138,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/unit/locks/waiting.test.ts', grep: 'C9: counts the ttl from the sending of the attempt' },
     edits: [
       {
-        file: 'acquire/acquireWithin.ts',
+        file: 'acquire/Acquisition.ts',
         search: 'now - sentAt - ON_THE_WAY_MS',
         replace: '0 * (now - sentAt) - ON_THE_WAY_MS',
       },
@@ -149,7 +149,7 @@ export const DEFECT_MUTATIONS: readonly ListedMutation[] = [
     by: { file: 'test/unit/locks/giveUp.test.ts', grep: 'although the next one was refused on another connection' },
     edits: [
       {
-        file: 'acquire/acquireWithin.ts',
+        file: 'acquire/Acquisition.ts',
         search: 'this.#isOnManyConnections() || inDoubt',
         replace: 'inDoubt || this.#isOnManyConnections()',
       },

@@ -196,7 +196,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'a wait that ends forgets the attempt under way',
     within: 10,
-    edits: [{ file: 'acquire/acquireWithin.ts', search: 'if (this.repeated) {', replace: 'if (false) {' }],
+    edits: [{ file: 'acquire/Acquisition.ts', search: 'if (this.repeated) {', replace: 'if (false) {' }],
   },
   {
     name: 'a hand-over does not compare names',
@@ -232,7 +232,7 @@ export const MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/LockTarget.ts',
-        search: 'confirmedUntil(sentAt, this.leaseMs)',
+        search: 'confirmedUntil(sentAt, leaseMs)',
         replace: 'confirmedUntil(performance.now(), this.leaseMs)',
       },
     ],

@@ -225,7 +225,7 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     edits: [
       {
         file: 'locks/core/LockTarget.ts',
-        search: "this.writer?.lane.turn('count') ?? ",
+        search: 'underOwnWrite ?? ',
         replace: '',
       },
     ],

@@ -19,12 +19,12 @@ export const SURVIVOR_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'an heir that has sent nothing undoes no hand-over when it goes',
     ...unit('locks/handOver', HEIR_GONE),
-    ...edit('acquire/acquireWithin', '    this.#handed = true;\n', ''),
+    ...edit('acquire/Acquisition', '    this.#handed = true;\n', ''),
   },
   {
     name: 'a hand-over whose answer was lost is not undone for an heir that goes',
     ...unit('locks/handOver', HEIR_GONE),
-    ...edit('acquire/acquireWithin', 'if (mayHaveRun(error)) this.sendRecord.onManyConnections = true;', ''),
+    ...edit('acquire/Acquisition', 'if (mayHaveRun(error)) this.sendRecord.onManyConnections = true;', ''),
   },
   {
     name: 'a hand-over under way counts as failed if its answer is lost',

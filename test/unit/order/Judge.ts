@@ -1,6 +1,6 @@
 import { groupValues } from '../../../lib/kinds/group';
 import { toBytes } from '../../../lib/testing/bytes';
-import { confirmedUntil } from '../../../lib/watchdog/Ownership';
+import { confirmedUntil } from '../../../lib/util/duration';
 import type { FuzzServer } from './FuzzServer';
 
 /** What nobody else may have at the same time. */

@@ -1,7 +1,7 @@
 // Ids in titles: test/README.md
 import { expect } from 'chai';
 import * as sinon from 'sinon';
-import { confirmedUntil } from '../../../lib/watchdog/Ownership';
+import { confirmedUntil } from '../../../lib/util/duration';
 import { fakeClock } from '../../support';
 import { FakeOwnerships, settled } from './fakeOwnerships';
 
