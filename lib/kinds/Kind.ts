@@ -6,6 +6,7 @@ import type { WakeRule } from '../waiters/wakeRules';
 import type { SendRecord, CommandExecutor } from '../connection/pending/CommandExecutor';
 import type { Remainder } from '../watchdog/Lane';
 import type { GroupValues, Ownership, Renewal } from '../watchdog/Ownership';
+import type { Settings } from '../config/Settings';
 import type { Scope } from '../thread/threadScope';
 import type { Search } from '../acquire/Rollback';
 import type { Acquisition } from '../acquire/Acquisition';
@@ -64,6 +65,12 @@ export type RenewalFamily = 'plain' | 'read' | 'group' | 'permit';
 /** How the holds of a client are renewed. */
 export type Renewals = Readonly<Record<RenewalFamily, Renewal>>;
 
+/** What every script that acquires may ask for. */
+export type UsualArg = 'message' | 'owner' | 'publish' | 'lease' | 'count';
+
+/** What a script that acquires may ask for. */
+export type AttemptArg = UsualArg | 'writer' | 'repeated' | 'wait' | 'slept';
+
 /** What a script that releases may ask for. */
 export type ReleaseArg = 'message' | 'owner' | 'left' | 'remaining' | 'publish';
 
@@ -86,11 +93,12 @@ export interface LockDescriptor extends Kind {
   readonly timeToLive?: KindScript;
   /** The owner's field in the lock's hash. @default `ownerName` */
   readonly ownerOf?: (clientId: string, threadId: number) => string;
-  readonly acquire: Script<
-    string,
-    Exclude<ReleaseArg, 'left' | 'remaining'> | 'lease' | 'writer' | 'count' | 'repeated' | 'wait' | 'slept',
-    AcquireReply
-  >;
+  readonly acquire: Script<string, AttemptArg, AcquireReply>;
+  /** The arguments of {@link acquire} that not every kind has. */
+  readonly attemptArgs?: (
+    request: AttemptRequest,
+    settings: Settings,
+  ) => Readonly<Partial<Record<Exclude<AttemptArg, UsualArg>, ScriptArg>>>;
   /** An attempt that joins no queue in Redis. @default {@link acquire}: there is no such queue */
   readonly tryAcquire?: LockDescriptor['acquire'];
   readonly release: Script<string, ReleaseArg, ReleaseReply>;

@@ -2,12 +2,11 @@ import type { CommandExecutor, Fresh, SendRecord } from '../connection/pending/C
 import { IllegalMonitorStateError } from '../errors';
 import type { AcquireReply } from '../scripts/replies';
 import { PUBLISH_COMMAND, RESEND_FLAG, type Script, type ScriptArg } from '../scripts/Script';
-import { WRITER } from '../util/names';
 import type { GroupValues, Ownership, Renewable, Renewal, Renewed } from '../watchdog/Ownership';
 import type { ClientContext } from './ClientContext';
-import { LEFT_FREE_LOCK } from './fair';
+import { LEFT_FREE_LOCK, waitOnWire } from './fair';
 import { renewValues } from './group';
-import type { LockDescriptor, AttemptRequest, LockKind, LockSubject, ReleaseArg, Renewals } from './Kind';
+import type { AttemptArg, LockDescriptor, LockKind, LockSubject, ReleaseArg, Renewals } from './Kind';
 import { renewReadLocks, readKeyPrefix } from './readWrite';
 import { heldPermits, permitKeys, permitLeases, PERMIT } from './permit';
 import { scriptsOf } from './scriptsOf';
@@ -97,12 +96,6 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
     return executor.run(script, keys, args, { what, name, sendRecord, moreArgs });
   }
 
-  /** All commands of one acquisition must send the same number: it is added to scores and subtracted again. */
-  function waitOnWire({ acquisition: { waitMs } }: AttemptRequest): number {
-    // A whole number: Java's scores are.
-    return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : client.settings.fairLockWaitTimeout;
-  }
-
   return {
     name: kind.name,
     reentrant,
@@ -128,15 +121,11 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
         {
           lease: request.leaseMs,
           owner,
-          // The writer above a thread that reads already can only be that thread.
-          writer: request.count > 1 || request.writer !== undefined ? owner + WRITER : '',
           count: request.count,
-          repeated: asksForRepeats ? repeatFlag(request) : '0',
-          wait: waitOnWire(request),
-          slept: request.sleptMs,
           message,
           publish: PUBLISH_COMMAND,
-        },
+          ...kind.attemptArgs?.(request, client.settings),
+        } as Readonly<Record<AttemptArg, ScriptArg>>,
         portions?.toAcquire(request),
         acquisition.sendRecord,
       );
@@ -179,7 +168,7 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
       (async (request, sendRecord) => {
         const { ownership } = request;
         const { owner, rawName } = ownership;
-        const args = { message, owner, wait: waitOnWire(request), publish: PUBLISH_COMMAND } as const;
+        const args = { message, owner, wait: waitOnWire(request, client.settings), publish: PUBLISH_COMMAND } as const;
         const left = await send(abandon, `leave the queue of ${noun}`, ownership, args, undefined, sendRecord);
         if (left === LEFT_FREE_LOCK) watch!.notified(rawName);
       }),
@@ -201,15 +190,6 @@ export function clientKind(kind: LockDescriptor, client: ClientContext, values?:
     },
     remainTimeToLive: (lock) => send(lockTimeToLive, checking, lock, {}),
   };
-}
-
-/**
- * Whether a hold that the script finds can only come from this acquisition. (Whether there may be a leftover costs a
- * search, so only the scripts that need it have it as an argument.)
- */
-function repeatFlag({ acquisition: { repeated }, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
-  if (leftover) return '0';
-  return repeated ? '1' : RESEND_FLAG;
 }
 
 /** @throws IllegalMonitorStateError if the script found that the thread holds the lock already */

@@ -22,7 +22,8 @@ import { decodeFlag, decodeRelease, type ReleaseReply } from '../scripts/replies
 import { defineScript, lua, TAKES } from '../scripts/Script';
 import { prefixName } from '../util/names';
 import { lockChannel, handOverLock, USUAL } from './reentrant';
-import type { LockDescriptor } from './Kind';
+import type { Settings } from '../config/Settings';
+import type { AttemptRequest, LockDescriptor } from './Kind';
 
 /*
  * The fair lock (Redisson: RedissonFairLock).
@@ -223,6 +224,12 @@ export function fairKeys(rawName: string): Readonly<Record<(typeof FAIR_ACQUIRE.
   };
 }
 
+/** All commands of one acquisition must send the same number: it is added to scores and subtracted again. */
+export function waitOnWire({ acquisition: { waitMs } }: AttemptRequest, settings: Settings): number {
+  // A whole number: Java's scores are.
+  return waitMs > 0 && waitMs !== Infinity ? Math.ceil(waitMs) : settings.fairLockWaitTimeout;
+}
+
 /**
  * The fair lock (Redisson: RedissonFairLock): a queue in Redis, in which each waiter has its own channel. Redis decides
  * the order, so there is no hand-over within the process. Its data is described above.
@@ -237,6 +244,7 @@ export const FAIR = {
   channelOf: (rawName: string, owner: string) => `${lockChannel(rawName)}:${owner}`,
   waitOrder: 'shared',
   acquire: acquireFairLock,
+  attemptArgs: (request, settings) => ({ wait: waitOnWire(request, settings), slept: request.sleptMs }),
   tryAcquire: tryAcquireFairLock,
   release: releaseFairLock,
   move: handOverLock,

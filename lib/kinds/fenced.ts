@@ -1,9 +1,9 @@
 import type { CommandExecutor } from '../connection/pending/CommandExecutor';
 import { type AcquireReply, NOT_HELD, type ReleaseReply } from '../scripts/replies';
-import { defineScript, lua } from '../scripts/Script';
+import { defineScript, lua, RESEND_FLAG } from '../scripts/Script';
 import { prefixName } from '../util/names';
 import { ACQUIRES, LOCK, lockChannel } from './reentrant';
-import type { LockDescriptor } from './Kind';
+import type { AttemptRequest, LockDescriptor } from './Kind';
 
 /** The key of the last token: `redisson_lock_token:{name}`. */
 export function tokenKey(rawName: string): string {
@@ -105,6 +105,15 @@ return redis.call('get', token)
     reply === null ? NOT_HELD : { kind: 'handed', token: BigInt(reply as string) },
 });
 
+/**
+ * Whether a hold that the script finds can only come from this acquisition. (Whether there may be a leftover costs a
+ * search, so only this kind asks.)
+ */
+function repeatFlag({ acquisition: { repeated }, leftover }: AttemptRequest): '0' | '1' | typeof RESEND_FLAG {
+  if (leftover) return '0';
+  return repeated ? '1' : RESEND_FLAG;
+}
+
 /** The fenced lock (Redisson: RedissonFencedLock): a token for each acquisition, hand-overs included. */
 export const FENCED = {
   ...LOCK,
@@ -113,6 +122,7 @@ export const FENCED = {
   report: 'fenced',
   keysOf: (rawName: string) => ({ name: rawName, token: tokenKey(rawName), channel: lockChannel(rawName) }),
   acquire: acquireFencedLock,
+  attemptArgs: (request) => ({ repeated: repeatFlag(request) }),
   handOver: handOverFencedLock,
   move: handOverFencedLock,
   commands: ['hget', 'hlen', 'get'],

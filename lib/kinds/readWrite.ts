@@ -252,6 +252,10 @@ export const READ = {
   waitOrder: 'shared',
   renewal: 'read',
   acquire: acquireReadLock,
+  // The writer above a thread that reads already can only be that thread.
+  attemptArgs: ({ count, writer, ownership: { owner } }) => ({
+    writer: count > 1 || writer !== undefined ? owner + WRITER : '',
+  }),
   release: releaseReadLock,
   forceRelease: forceReleaseReadLock,
   isLocked: isReadLocked,

@@ -98,7 +98,8 @@ export function newThread(id = newThreadId()): LogicalThread {
 
 /** The scope in which the caller runs, or `undefined` outside scopes. Only facades read it, once per call. */
 export function currentScope(): Scope | undefined {
-  return liveScope(storage.getStore());
+  const scope = storage.getStore();
+  return scope === undefined ? undefined : liveScope(scope);
 }
 
 /** The id of the running thread scope, or `undefined` outside one. */
@@ -263,13 +264,15 @@ export interface CallingThread {
 export class HandleThread implements LogicalThread {
   readonly id = newThreadId();
   sections = 0;
+  /** Outside scopes all its calls are the same. */
+  readonly #call = calling('plain', false, undefined, this, undefined, true);
 
   /** The thread of a call that names `given`. */
   of(given: number | undefined): CallingThread {
     const around = currentScope();
     if (given !== undefined) return calling('plain', true, around, threadOf(around, given));
     if (around !== undefined) return calling('plain', false, around, around.thread);
-    return calling('plain', false, undefined, this, undefined, true);
+    return this.#call;
   }
 }
 

@@ -231,9 +231,9 @@ export const MUTATIONS: readonly ListedMutation[] = [
     within: 10,
     edits: [
       {
-        file: 'locks/core/LockTarget.ts',
+        file: 'acquire/Acquisition.ts',
         search: 'confirmedUntil(sentAt, leaseMs)',
-        replace: 'confirmedUntil(performance.now(), this.leaseMs)',
+        replace: 'confirmedUntil(performance.now(), leaseMs)',
       },
     ],
   },
