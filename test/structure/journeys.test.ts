@@ -1,11 +1,14 @@
 import { expect } from 'chai';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import * as fs from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BackOffWaits } from '../../lib/acquire/BackOffWaits';
 import { Introspection } from '../../lib/introspection/Introspection';
-import { fakeClock, skip, turn } from '../support';
+import { Redis } from 'ioredis';
+import { Redisson } from '../../lib';
+import { fakeClock, RedisServer, skip, sleepUntil, trackClient, turn, uniqueName } from '../support';
 import { CHANNEL, FakeClient, NAME } from '../support/fakeClient';
 import { stepsOf } from './architecture';
 
@@ -24,8 +27,15 @@ function journey(heading: string): string[] {
     .filter((file) => !BELOW.test(file));
 }
 
-/** The files of lib/ in which a function runs during `work`, as V8 counts them. */
-async function filesRunBy(work: () => Promise<unknown>): Promise<string[]> {
+/** A function of lib/: its file, its name, and where it begins. */
+interface Ran {
+  readonly file: string;
+  readonly name: string;
+  readonly at: number;
+}
+
+/** The functions of lib/ that run during `work`, as V8 counts them. */
+async function functionsRunBy(work: () => Promise<unknown>): Promise<Ran[]> {
   const session = new Session();
   session.connect();
   try {
@@ -35,12 +45,27 @@ async function filesRunBy(work: () => Promise<unknown>): Promise<string[]> {
     await work();
     const { result } = await session.post('Profiler.takePreciseCoverage');
     return result
-      .filter(({ url, functions }) => url.startsWith('file:') && functions.some(({ ranges }) => ranges[0]!.count > 0))
-      .map(({ url }) => path.relative(lib, fileURLToPath(url)).split(path.sep).join('/'))
-      .filter((file) => !file.startsWith('..') && !BELOW.test(file));
+      .filter(({ url }) => url.startsWith('file:'))
+      .map(({ url, functions }) => ({ file: path.relative(lib, fileURLToPath(url)), functions }))
+      .filter(({ file }) => !file.startsWith('..'))
+      .flatMap(({ file, functions }) =>
+        functions
+          .filter(({ ranges }) => ranges[0]!.count > 0)
+          .map(({ functionName, ranges }) => ({
+            file: file.split(path.sep).join('/'),
+            name: functionName,
+            at: ranges[0]!.startOffset,
+          })),
+      );
   } finally {
     session.disconnect();
   }
+}
+
+/** The files above connection/ in which a function runs during `work`. */
+async function filesRunBy(work: () => Promise<unknown>): Promise<string[]> {
+  const files = new Set((await functionsRunBy(work)).map(({ file }) => file));
+  return [...files].filter((file) => !BELOW.test(file));
 }
 
 // On a fake server, so that nothing runs beside the call.
@@ -86,4 +111,142 @@ describe('the journeys of docs/architecture.md name all files that run', () => {
     expect([...waking, ...acquiring]).to.include.members(files);
     await client.shutdown();
   });
+});
+
+/**
+ * The most functions, those of connection/ included, that run on the way of a call: what a reader steps through, and
+ * most of what a call costs. Each is what was reached, and one or two more; a change that needs more says why.
+ */
+const MOST = {
+  tryLock: 82,
+  unlock: 72,
+  'a wake-up in another client, with the unlock': 131,
+  'three hand-overs': 188,
+  'a fair lock is joined': 148,
+  'a fair lock is handed on': 137,
+  'a permit': 62,
+  'a renewal': 78,
+  withLock: 158,
+  'a group, taken and given back': 132,
+} as const;
+
+/** How often each is measured. Other work of the process may run beside it, so the fewest functions count. */
+const ROUNDS = 6;
+
+/** Timers run by the clock, whatever the call does. */
+const OF_TIMERS = /^util\/(Alarm|outside)\.ts |clampTimer|judges|#setAlarm/;
+
+describe('the journeys run no more functions than were reached', () => {
+  const fewest = new Map<string, readonly Ran[]>();
+  let server: RedisServer;
+  let redis: Redis;
+
+  before(async function () {
+    if (process.env['NODE_V8_COVERAGE'] !== undefined) skip(this, 'c8 reads the same counters');
+    this.timeout(60_000);
+    server = trackClient(await RedisServer.start());
+    redis = trackClient(new Redis(server.url));
+    const [first, second] = [0, 1].map(() => trackClient(Redisson.create(server.url)));
+    for (let round = 0; round <= ROUNDS; round++) await measure(first!, second!, round);
+  });
+
+  async function isSubscribed(name: string): Promise<void> {
+    await sleepUntil(async () => ((await redis.pubsub('CHANNELS', `*${name}*`)) as string[]).length > 0);
+  }
+
+  /** Resolves when callers of a client wait for the lock: they are subscribed, and have attempted since. */
+  async function isAwaited(name: string, by: Redisson): Promise<void> {
+    await isSubscribed(name);
+    for (let i = 0; i < 2; i++) {
+      await by.ping();
+      await turn();
+    }
+  }
+
+  async function ran(what: keyof typeof MOST, round: number, work: () => Promise<unknown>): Promise<void> {
+    const functions = (await functionsRunBy(work)).filter(
+      ({ file, name, at }) => name !== '' && at > 0 && !OF_TIMERS.test(`${file} ${name}`),
+    );
+    // In the first round functions run for the first time that are not run again.
+    if (round > 0 && functions.length < (fewest.get(what)?.length ?? Infinity)) fewest.set(what, functions);
+  }
+
+  function isRenewed(): Promise<void> {
+    return new Promise((resolve) => {
+      const renewed = (): void => {
+        unsubscribe('ioredisson:renewal', renewed);
+        resolve();
+      };
+      subscribe('ioredisson:renewal', renewed);
+    });
+  }
+
+  async function measure(first: Redisson, second: Redisson, round: number): Promise<void> {
+    const free = first.getLock(uniqueName('free'));
+    await free.tryLock();
+    await free.unlock();
+    await ran('tryLock', round, () => free.tryLock());
+    await ran('unlock', round, () => free.unlock());
+
+    const name = uniqueName('awaited');
+    const [holder, waiter] = [first.getLock(name), second.getLock(name)];
+    await holder.lock();
+    const woken = waiter.lock();
+    await isAwaited(name, second);
+    await ran('a wake-up in another client, with the unlock', round, () => Promise.all([holder.unlock(), woken]));
+    await waiter.unlock();
+
+    const handed = first.getLock(uniqueName('handed'));
+    await handed.lock();
+    const sections = [1, 2, 3].map(() => first.getLock(handed.name).withLock(() => undefined));
+    await isAwaited(handed.name, first);
+    await ran('three hand-overs', round, () => Promise.all([handed.unlock(), ...sections]));
+
+    const fairName = uniqueName('fair');
+    const [head, next] = [first.getFairLock(fairName), second.getFairLock(fairName)];
+    await head.lock();
+    let joined: Promise<void> | undefined;
+    await ran('a fair lock is joined', round, async () => {
+      joined = next.lock();
+      await isSubscribed(fairName);
+      await turn();
+    });
+    await isAwaited(fairName, second);
+    await ran('a fair lock is handed on', round, () => Promise.all([head.unlock(), joined]));
+    await next.unlock();
+
+    const permits = first.getPermitExpirableSemaphore(uniqueName('permits'), { permits: 2 });
+    await permits.release(await permits.acquire());
+    let id: string | null = null;
+    await ran('a permit', round, async () => (id = await permits.tryAcquire()));
+    await permits.release(id!);
+    await permits.delete();
+
+    const section = first.getLock(uniqueName('section'));
+    await section.withLock(() => undefined);
+    await ran('withLock', round, () => section.withLock(() => undefined));
+
+    const group = first.getMultiLock(uniqueName('group'), ['x', 'y']);
+    await group.tryLock();
+    await group.unlock();
+    await ran('a group, taken and given back', round, async () => {
+      await group.tryLock();
+      await group.unlock();
+    });
+
+    const watched = trackClient(Redisson.create({ url: server.url, lockWatchdogTimeout: 3_000 }));
+    const renewed = watched.getLock(uniqueName('renewed'));
+    await renewed.lock();
+    await ran('a renewal', round, isRenewed);
+    await renewed.unlock();
+    await watched.shutdown();
+  }
+
+  for (const [what, most] of Object.entries(MOST)) {
+    it(`${what}: ${most}`, () => {
+      const functions = fewest.get(what)!;
+      const list = functions.map(({ file, name }) => `${file} ${name}`).sort();
+      expect(functions, list.join('\n')).to.have.lengthOf.within(1, most);
+    });
+  }
 });

@@ -202,8 +202,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     by: { file: WRITERS, grep: 'that is sent before the command runs' },
     edits: [
       {
-        file: 'kinds/clientKind.ts',
-        search: "request.count > 1 || request.writer !== undefined ? owner + WRITER : ''",
+        file: 'kinds/readWrite.ts',
+        search: "count > 1 || writer !== undefined ? owner + WRITER : ''",
         replace: 'owner + WRITER',
       },
     ],
@@ -213,8 +213,8 @@ export const LOCAL_MUTATIONS: readonly ListedMutation[] = [
     by: { file: WRITERS, grep: 'does not read beside the heir' },
     edits: [
       {
-        file: 'kinds/clientKind.ts',
-        search: "request.count > 1 || request.writer !== undefined ? owner + WRITER : ''",
+        file: 'kinds/readWrite.ts',
+        search: "count > 1 || writer !== undefined ? owner + WRITER : ''",
         replace: 'owner + WRITER',
       },
     ],

@@ -127,7 +127,7 @@ export const SURVIVOR_MUTATIONS: readonly ListedMutation[] = [
   {
     name: 'replies after the lease count on although others have had it in between',
     ...unit('locks/giveUp', 'are counted in a row'),
-    ...edit('acquire/acquireWithin', '      this.#late = 0;\n', ''),
+    ...edit('acquire/Acquisition', '      this.#late = 0;\n', ''),
   },
   {
     name: 'a loss has a cause from before the lock was taken again',
