@@ -107,5 +107,10 @@ export function clampTimer(ms: number): number {
  * @returns monotonic time
  */
 export function confirmedUntil(sentAt: number, leaseMs: number): number {
-  return sentAt + leaseMs - Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
+  return sentAt + leaseMs - marginOf(leaseMs);
+}
+
+/** How long before the end of a lease its hold counts as over, in ms: {@link confirmedUntil}. */
+export function marginOf(leaseMs: number): number {
+  return Math.min(leaseMs / 10, 2 + leaseMs / 1_000);
 }

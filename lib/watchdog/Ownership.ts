@@ -2,7 +2,7 @@ import type { ObjectKind } from '../api';
 import type { LockLostError } from '../errors';
 import type { HoldEnd } from '../telemetry/tracing';
 import { isAround, type Origin, type Scope } from '../thread/threadScope';
-import { confirmedUntil } from '../util/duration';
+import { confirmedUntil, marginOf } from '../util/duration';
 import type { Due } from '../util/timing';
 import { Lane, type OwnerCommand as CommandOf, type Remainder } from './Lane';
 
@@ -184,7 +184,7 @@ export class Ownership implements Charge, Due {
 
   /** How long Redis must keep the lock for its holds, in ms from `now`; 0 without holds. */
   remainingMs(now: number): number {
-    const ms = longest(this.holds, (hold) => (hold.leaseMs === -1 ? hold.watchdogMs : leaseUntil(now, hold.leaseEnd)));
+    const ms = longest(this.holds, (hold) => (hold.leaseMs === -1 ? hold.watchdogMs : leaseLeft(hold, now)));
     // A rounding error is no time.
     return Math.ceil(ms - 1e-6);
   }
@@ -240,9 +240,9 @@ function longest(holds: readonly Hold[], of: (hold: Hold) => number): number {
 const isLost = ({ lost }: Hold): boolean => lost !== undefined;
 const maxStallMsOf = ({ leaseMs, maxStallMs = 0 }: Hold): number => (leaseMs === -1 ? maxStallMs : 0);
 
-/** The lease for which {@link confirmedUntil} gives `until`, in ms: Redis keeps the lock for that margin longer. */
-function leaseUntil(now: number, until: number): number {
-  return Math.min((until - now) / 0.9, (until - now + 2) / 0.999);
+/** How long Redis must keep the lock for a hold with a lease, in ms: to the end of the lease, margin included. */
+function leaseLeft({ leaseMs, leaseEnd }: Hold, now: number): number {
+  return leaseEnd > now ? leaseEnd + marginOf(leaseMs) - now : 0;
 }
 
 /**

@@ -168,7 +168,7 @@ describe('the command line', function () {
       expect(end.stdout).to.match(/^Usage: ioredisson/);
     }
     expect((await cli([])).code).to.equal(64);
-    expect((await cli(['--version'])).stdout).to.match(/^\d+\.\d+\.\d+\n$/);
+    expect((await cli(['--version'])).stdout).to.match(/^\d+\.\d+\.\d+(-rc\.\d+)?\n$/);
   });
 
   it('is described by docs/cli.md as it is (npm run docs:cli)', () => {
