@@ -268,12 +268,12 @@ export class Acquisition implements Acquirable<Acquired> {
       const taken = pending !== undefined || handOver !== undefined || doubtful;
       this.#target.undo?.('doubtful', taken, pending, handOver);
     }
-    if (this.waits) this.#target.left?.();
+    this.#target.left?.();
   }
 
   succeeded(): void {
     if (this.#isOnManyConnections()) this.#target.undo?.('twice', true);
-    if (this.waits) this.#target.left?.();
+    this.#target.left?.();
   }
 
   /**

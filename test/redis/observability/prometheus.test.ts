@@ -61,7 +61,7 @@ describe('ioredisson/prometheus', () => {
     for (const options of [{ registry: register }, { register, namesOf: () => undefined }, 'x', [register]]) {
       expect(() => collectLockMetrics(options as never)).to.throw(
         ConfigError,
-        'register, prefix, nameOf and expectedWaits',
+        'register, prefix, nameOf, expectedWaits',
       );
     }
   });
