@@ -2,7 +2,7 @@ import type { Finding } from '../../../lib/operators/doctor';
 import type { ObjectReport } from '../../../lib/operators/inspection';
 import type { HealthView, LockDetail, WindowView } from '../../../lib/operators/dashboard/wire';
 import { cli } from '../../cli/support/CliProcess';
-import { ask } from '../support/world';
+import { ask } from '../../dashboard/support/world';
 import type { Play, Stage } from './Stage';
 
 /** The gauges of a lock in one process. */

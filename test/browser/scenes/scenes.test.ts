@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { Redis } from 'ioredis';
 import type { Page } from 'puppeteer-core';
 import { ensureBuilt } from '../../../tools/buildOutput';
-import { chromePath, NO_BROWSER } from '../../browser/support/browser';
+import { chromePath, NO_BROWSER } from '../support/browser';
 import { CliProcess, TIMEOUT_MS } from '../../cli/support/CliProcess';
 import { skip, sleep, sleepUntil, trackClient } from '../../support';
 import { levelOf } from '../../../lib/operators/inspection/advice';
