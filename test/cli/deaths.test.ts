@@ -105,7 +105,8 @@ describe('ioredisson run and deaths', function () {
     });
 
     it('SIGKILL by the command as the first thing it does: it is ended, although its group may not have been said yet', async () => {
-      const command = `kill -KILL $PPID; ${STUBBORN}`;
+      // It says its pid before: with a short grace it may be ended before it could do so later.
+      const command = `echo "inside $$"; kill -KILL $PPID; ${STUBBORN}`;
       const runs = Array.from({ length: 8 }, async () => {
         const name = uniqueName();
         const held = CliProcess.start(['run', '--grace', '300ms', '-l', '10m', name, '--', 'sh', '-c', command]);

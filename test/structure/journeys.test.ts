@@ -34,7 +34,7 @@ interface Ran {
   readonly at: number;
 }
 
-/** Counts the functions of lib/ that run, as V8 does. One for all journeys: to begin makes all code of the process slow. */
+/** Counts the functions of lib/ that run, as V8 does. One for a suite: to begin makes all code of the process slow. */
 class Coverage {
   readonly #session = new Session();
 
