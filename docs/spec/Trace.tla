@@ -66,8 +66,13 @@ Silent == UNCHANGED <<trace, at, now, inside>>
 (* Events                                                                  *)
 (***************************************************************************)
 
-\* A command as it is written: an extension that is sent again sets what is left of its lease.
-Written(c) == IF c.by = "extend" /\ E.lease > 0 /\ E.lease <= c.lease THEN [Fresh(c) EXCEPT !.lease = E.lease] ELSE c
+\* A command as it is written: an extension that is sent again sets what is left of its lease, and so does a release
+\* that leaves holds. (Lock.tla has the first alone.)
+Written(c) ==
+  IF /\ c.by = "extend" \/ (c.kind = "release" /\ c.count > 0)
+     /\ E.lease > 0 /\ E.lease <= c.lease
+  THEN [Fresh(c) EXCEPT !.lease = E.lease]
+  ELSE c
 
 \* A client writes a command.
 Sends ==
